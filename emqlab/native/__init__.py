@@ -1,0 +1,1 @@
+"""Executor 2: every transition is a command of the server itself, ``EMQ.<VERB>``."""

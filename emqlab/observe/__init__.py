@@ -1,0 +1,1 @@
+"""What happened: snapshots, differences, traces and the recordings that the widgets draw."""

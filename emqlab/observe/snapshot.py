@@ -1,0 +1,116 @@
+"""A snapshot of every key of a queue, and its JSON form (SPEC 9)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import redis
+
+from emqlab import keys
+from emqlab.replies import Json, ask, ask_all, text_json
+
+#: Hash and zset: pairs; list and set: members; string: the bytes.
+KeyValue = bytes | list[bytes] | list[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: its type as TYPE names it, PTTL in ms (-1: none), and its value.
+
+    A hash is its (field, value) pairs sorted by field; a zset its (member, score) pairs in the server's order, scores
+    as ZSCORE prints them; a set its members sorted; a list its items in order.
+    """
+
+    type: str
+    ttl_ms: int
+    value: KeyValue
+
+    def pairs(self) -> dict[bytes, bytes]:
+        """A hash's fields or a zset's scores, by name; empty for other types."""
+        if isinstance(self.value, bytes):
+            return {}
+        return {item[0]: item[1] for item in self.value if isinstance(item, tuple)}
+
+
+#: Key name -> what it holds, sorted by name.
+Snapshot = dict[bytes, Key]
+
+_GLOB = {byte: b"\\" + bytes([byte]) for byte in b"*?[]\\^-"}
+
+
+def take(client: redis.Redis, queue: bytes) -> Snapshot:
+    """All keys under ``emq:{q}:*`` and ``{emq}:*``, but ``{emq}:version`` while it holds the lab's own value."""
+    names = sorted({*under(client, keys.base(queue)), *under(client, b"{emq}:")})
+    found = read(client, names)
+    version = found.get(keys.VERSION_KEY)
+    if version is not None and version.value == keys.VERSION and version.ttl_ms == -1:
+        del found[keys.VERSION_KEY]
+    return found
+
+
+def under(client: redis.Redis, prefix: bytes) -> Iterator[bytes]:
+    """The names of all keys that begin with ``prefix``, found by SCAN; pattern characters in it mean themselves."""
+    pattern = b"".join(_GLOB.get(byte, bytes([byte])) for byte in prefix) + b"*"
+    cursor = b"0"
+    while True:
+        cursor, names = ask(client, "SCAN", cursor, "MATCH", pattern, "COUNT", 1000)
+        yield from names
+        if cursor == b"0":
+            return
+
+
+def read(client: redis.Redis, names: Sequence[bytes]) -> Snapshot:
+    """What each of ``names`` holds; a name without a key is left out. Two round trips, however many keys."""
+    kinds = [kind.decode() for kind in ask_all(client, [("TYPE", name) for name in names])]
+    there = [(name, kind) for name, kind in zip(names, kinds, strict=True) if kind != "none"]
+    commands: list[tuple[bytes | str | int, ...]] = []
+    for name, kind in there:
+        commands += [("PTTL", name), (_READ.get(kind, "TYPE"), name, *_RANGE.get(kind, ()))]
+    replies = ask_all(client, commands)
+    return {
+        name: Key(kind, ttl_ms, _value(kind, value))
+        for (name, kind), ttl_ms, value in zip(there, replies[::2], replies[1::2], strict=True)
+    }
+
+
+#: How each type is read whole. The value of another type (a stream, a module's) is not looked at.
+_READ = {"hash": "HGETALL", "zset": "ZRANGE", "set": "SMEMBERS", "list": "LRANGE", "string": "GET"}
+_RANGE: dict[str, tuple[str | int, ...]] = {"zset": (0, -1, "WITHSCORES"), "list": (0, -1)}
+
+
+def _value(kind: str, reply: Any) -> KeyValue:
+    if kind in ("hash", "zset"):
+        pairs = list(zip(reply[::2], reply[1::2], strict=True))
+        return sorted(pairs) if kind == "hash" else pairs
+    if kind == "set":
+        return sorted(reply)
+    if kind == "list":
+        return list(reply)
+    return bytes(reply) if kind == "string" else []
+
+
+def name_json(name: bytes) -> str:
+    """A key's name as text; one that is not UTF-8 as ``hex:…``."""
+    try:
+        return name.decode("utf-8")
+    except UnicodeDecodeError:
+        return "hex:" + name.hex()
+
+
+def key_json(key: Key) -> Json:
+    """``{"type": …, "ttl_ms": …, "value": …}``."""
+    value: Json
+    if isinstance(key.value, bytes):
+        value = text_json(key.value)
+    else:
+        value = [_member_json(item) for item in key.value]
+    return {"type": key.type, "ttl_ms": key.ttl_ms, "value": value}
+
+
+def _member_json(item: bytes | tuple[bytes, bytes]) -> Json:
+    return text_json(item) if isinstance(item, bytes) else [text_json(part) for part in item]
+
+
+def snapshot_json(snapshot: Snapshot) -> dict[str, Json]:
+    """The whole snapshot, sorted by name."""
+    return {name_json(name): key_json(key) for name, key in sorted(snapshot.items())}

@@ -1,0 +1,185 @@
+"""``emqlab run``: cases out of files, run and judged (SPEC 9)."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from emqlab import errors
+from emqlab.executor import Executor
+from emqlab.parity.case import EXECUTORS, BadCase, Case, parse_text
+from emqlab.parity.compare import difference, unmet
+from emqlab.parity.divergences import DIVERGENCES
+from emqlab.parity.report import table
+from emqlab.parity.runner import Run, Skipped, run_case
+from emqlab.servers.server import Server
+
+HELD, DID_NOT_HOLD, UNUSABLE, LOST = 0, 1, 2, 3
+
+
+def read_cases(paths: list[str]) -> list[Case]:
+    """All cases of files, folders of files, and ``-`` (standard input), in order.
+
+    Raises BadCase for the first thing that can't be used; nothing has been run by then.
+    """
+    return [case for path in paths for case in _cases_of(path)]
+
+
+def _cases_of(path: str) -> Iterator[Case]:
+    if path == "-":
+        text = sys.stdin.read()
+        yield from parse_text(text, "standard input", lines=_looks_like_lines(text))
+        return
+    place = Path(path)
+    if place.is_dir():
+        files = sorted(file for ending in ("*.json", "*.jsonl") for file in place.rglob(ending))
+        if not files:
+            raise BadCase(f"{path}: no .json or .jsonl file in this folder; name one with cases")
+    elif place.suffix in (".json", ".jsonl") or not place.exists():
+        files = [place]
+    else:
+        raise BadCase(f"{path}: cases are .json or .jsonl files, folders of them, or - for standard input")
+    for file in files:
+        yield from parse_text(_text(file), str(file), lines=file.suffix == ".jsonl")
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise BadCase(f"{file}: no such file; name a case file or a folder of them") from None
+    except UnicodeDecodeError as error:
+        raise BadCase(f'{file}: not UTF-8 at byte {error.start}; write other bytes as {{"hex": …}}') from None
+    except OSError as error:
+        raise BadCase(f"{file}: can't be read: {error.strerror}") from None
+
+
+def _looks_like_lines(text: str) -> bool:
+    """Whether standard input is one case a line rather than one JSON document."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError:
+        first = text.lstrip().splitlines()[0] if text.strip() else ""
+        try:
+            json.loads(first)
+        except json.JSONDecodeError:
+            return False
+        return True
+    return False
+
+
+class Runner:
+    """Runs cases one after the other on one server, prints each and keeps the verdict."""
+
+    def __init__(
+        self,
+        server: Server,
+        executors: dict[str, Executor],
+        names: tuple[str, ...],
+        *,
+        as_json: bool,
+        out: TextIO,
+        err: TextIO,
+    ) -> None:
+        self._server = server
+        self._executors = executors
+        self._names = names
+        self._as_json = as_json
+        self._out = out
+        self._err = err
+        self._failed = 0
+        self._skipped = 0
+
+    def run(self, cases: list[Case]) -> int:
+        """Run them all; the exit status: HELD or DID_NOT_HOLD. Raises ServerLost."""
+        for done, case in enumerate(cases, 1):
+            self._case(case)
+            self._progress(done, len(cases))
+        if self._skipped:
+            self._err.write(f"{self._skipped} skipped; each says why\n")
+        if not self._as_json:
+            self._out.write(f"{len(cases)} cases, {self._failed} did not hold\n")
+        return DID_NOT_HOLD if self._failed else HELD
+
+    def _case(self, case: Case) -> None:
+        done: list[Run | Skipped] = [
+            run_case(self._server, self._executors, case, name, traced=False, before=not self._as_json)
+            for name in self._names
+        ]
+        runs = [run for run in done if isinstance(run, Run)]
+        self._skipped += len(done) - len(runs)
+        if self._as_json:
+            for run in done:
+                self._out.write(json.dumps(run.json(), ensure_ascii=False) + "\n")
+        else:
+            self._out.write(table(case, done) + "\n")
+        complaints = list(judge(case, runs, both=len(self._names) == 2))
+        self._failed += bool(complaints)
+        for complaint in complaints:
+            self._err.write(f"{case.name}: {complaint}\n")
+
+    def _progress(self, done: int, total: int) -> None:
+        if self._err.isatty() and total > 20 and (done % 20 == 0 or done == total):
+            self._err.write(f"\r{done} of {total}" + ("\n" if done == total else ""))
+
+
+def judge(case: Case, runs: list[Run], *, both: bool) -> Iterator[str]:
+    """What does not hold, a sentence each: what the case expects, and whether the executors differ as it says."""
+    for run in runs:
+        found = unmet(run)
+        if found:
+            yield f"{run.executor}: {found.sentence('expected', 'got')}"
+    if not both or len(runs) != 2:
+        return
+    found = difference(runs[0], runs[1])
+    if found and not case.differs:
+        yield found.sentence(runs[0].executor, runs[1].executor)
+    elif not found and case.differs:
+        named = "; ".join(f"{number}: {DIVERGENCES[number]}" for number in case.differs)
+        yield f"differs says the executors part here, but replies and keys are the same ({named})"
+
+
+def run(
+    paths: list[str],
+    *,
+    executor: str,
+    server: str | None,
+    native: str,
+    as_json: bool,
+    out: TextIO | None = None,
+) -> int:
+    """``emqlab run``: the exit status. ``executor`` is scripted, native or both; ``native`` module or optimistic."""
+    from emqlab.lab import open_lab
+
+    out = out or sys.stdout
+    try:
+        if native == "optimistic" and (server or "embedded") in ("embedded", "auto"):
+            raise ValueError("--native optimistic is for a server of your own; give --server a URL")
+        cases = read_cases(paths)
+        _runnable(cases, executor)
+        lab = open_lab(server)
+    except (ValueError, errors.WrongVersion) as error:
+        print(f"emqlab run: {error}", file=sys.stderr)
+        return UNUSABLE
+    names = EXECUTORS if executor == "both" else (executor,)
+    executors: dict[str, Executor] = {"scripted": lab.scripted, "native": lab.native}
+    try:
+        return Runner(lab.server, executors, names, as_json=as_json, out=out, err=sys.stderr).run(cases)
+    except errors.ServerLost as error:
+        print(f"emqlab run: the server was lost: {error}; start it and run again", file=sys.stderr)
+        return LOST
+    finally:
+        lab.close()
+
+
+def _runnable(cases: list[Case], executor: str) -> None:
+    """Refuse what this release has no script for, before anything is run."""
+    from emqlab.transitions import UNSUPPORTED_NATIVELY
+
+    for case in cases:
+        verb = next((verb for verb in case.verbs if verb in UNSUPPORTED_NATIVELY), None)
+        if verb and executor != "native":
+            raise BadCase(
+                f"{case.name}: {verb}: this release has no scripts for lanes and flows; use --executor native"
+            )

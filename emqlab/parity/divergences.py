@@ -1,0 +1,31 @@
+"""The places where the executors may differ, and no others (SPEC 6)."""
+
+#: Number -> one sentence: the scripted side, then the native one.
+DIVERGENCES: dict[int, str] = {
+    1: "Claim asks for the pause flag in a round trip of its own; natively it is read inside the command.",
+    2: "A meta key of the wrong type reads as paused; natively the claim is refused with WRONGTYPE.",
+    3: "A bad row, counter or active set loses the popped id; natively it is refused and stays at the head.",
+    4: "Claim asks TIME inside the script; natively it reads the clock frozen for the command.",
+    5: "Claim takes a lease as Lua reads it and trusts its keys; natively they are checked first.",
+    6: "Keys a claim derives are reached after the pop; natively they are opened as the caller before it.",
+    7: "The wire version is checked when the connection opens; natively on every call.",
+    8: "A lease carries no stamp; natively claim and extend write lease_epoch.",
+    9: "Every claim spends retry budget, for the cap is on attempts; natively it is on failures.",
+    10: "Lane and flow rows are handled, or the group is ignored; natively they are refused.",
+    11: "A failure of a dead job is written and counted again; natively it answers dead and writes nothing.",
+    12: "A job that is not leased is moved all the same; natively it is refused as not active.",
+    13: "A job in neither active nor pending is completed; natively it is refused as not active.",
+    14: "failures is not looked at; natively a bad one is refused in HINCRBY's words.",
+    15: "A lease from before a restart, or without a stamp, is counted; natively it is exempt.",
+    16: "The sweep makes a row for a ghost and lists it; natively the ghost is dropped and listed nowhere.",
+    17: "The sweep returns a lane row to its lane or kills it; natively the whole sweep is refused.",
+    18: "The sweep loses a bad row after moving those before it; natively nothing is written.",
+    19: "The sweep takes its numbers as Lua reads them; natively they are checked first.",
+    20: "The reaper and the lane and flow steps are scripts; natively there are no such verbs.",
+    21: "There is no requeue among the scripts; natively it is a verb.",
+    22: "Promote makes a row for a ghost and fills lanes; natively a ghost is dropped, a lane row refused.",
+    23: "Odd numbers, keys and types take effect as far as the script gets; natively nothing is written.",
+    24: "Integers above 2^53 pass through Lua's doubles; natively they are exact.",
+    25: "A real server adds to an error's text when a script raised it; natively the text is plain.",
+    26: "Extend is refused when memory is short, for it begins with a ZADD; natively it goes through.",
+}

@@ -1,0 +1,1 @@
+"""Executor 1: every transition is one Lua script."""

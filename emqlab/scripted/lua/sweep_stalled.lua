@@ -1,0 +1,53 @@
+-- sweep_stalled: every expired lease is counted; a job that has stalled too often is a dead letter.
+-- KEYS active, pending, dead   ARGV base, max_stalled, limit   reply {recovered ids, dead ids}
+local active, pending, dead = KEYS[1], KEYS[2], KEYS[3]
+local base, max_stalled, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+
+-- Put the lane back on the ring, and wake a worker, if it may be served and is not there already.
+local function ring(group)
+  if redis.call('SISMEMBER', base .. 'paused', group) == 1 then return end
+  if redis.call('ZCARD', base .. 'g:' .. group .. ':pending') == 0 then return end
+  local limit = redis.call('HGET', base .. 'glimit', group)
+  local busy = redis.call('HGET', base .. 'gactive', group)
+  if limit and tonumber(limit) <= tonumber(busy or 0) then return end
+  if redis.call('LPOS', base .. 'ring', group) then return end
+  redis.call('RPUSH', base .. 'ring', group)
+  redis.call('LPUSH', base .. 'wake', '1')
+  redis.call('LTRIM', base .. 'wake', 0, 63)
+end
+
+-- The group has one active job less.
+local function free_slot(group)
+  if redis.call('HINCRBY', base .. 'gactive', group, -1) <= 0 then
+    redis.call('HDEL', base .. 'gactive', group)
+  end
+end
+
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local expired = redis.call('ZRANGEBYSCORE', active, '-inf', now, 'LIMIT', 0, limit)
+local recovered, died = {}, {}
+for _, id in ipairs(expired) do
+  redis.call('ZREM', active, id)
+  local row = base .. 'job:' .. id
+  local group = redis.call('HGET', row, 'group')
+  local stalled = redis.call('HINCRBY', row, 'stalled', 1)
+  if group then free_slot(group) end
+  if stalled >= max_stalled then
+    redis.call('HSET', row, 'state', 'dead')
+    redis.call('HSET', row, 'last_error', 'stalled')
+    redis.call('ZADD', dead, 0, id)
+    redis.call('HINCRBY', base .. 'metrics:failed', 'count', 1)
+    died[#died + 1] = id
+  else
+    if group then
+      redis.call('ZADD', base .. 'g:' .. group .. ':pending', 0, id)
+      ring(group)
+    else
+      redis.call('ZADD', pending, 0, id)
+    end
+    redis.call('HSET', row, 'state', 'pending')
+    recovered[#recovered + 1] = id
+  end
+end
+return {recovered, died}

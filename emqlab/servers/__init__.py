@@ -1,0 +1,1 @@
+"""Where keys live and how time moves (SPEC 10)."""

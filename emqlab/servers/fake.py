@@ -1,0 +1,269 @@
+"""The one file that knows fakeredis's private names: registry, clock, rights, script cache.
+
+fakeredis has no public hook for own commands or clocks, so it is pinned to one minor version, and
+``tests/servers/test_fake.py`` fails first when a name used here moves.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import fakeredis
+import fakeredis._clients._sync as _sync
+import redis
+from fakeredis import _helpers, _msgs
+from fakeredis._commands import Signature
+from fakeredis._socket import FakeSocket
+from fakeredis.model import AccessControlList
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from emqlab.servers.clock import VirtualClock
+from emqlab.servers.rights import READ, WRITE, Rights
+
+_running = threading.local()
+
+
+class CommandError(Exception):
+    """An error reply of the fake server. ``text`` is the whole text, code word first."""
+
+    def __init__(self, text: bytes) -> None:
+        super().__init__(text.decode("utf-8", "replace"))
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """An own command: ``run(session, arguments after the name)`` and which of its first keys are real keys."""
+
+    name: str
+    run: Callable[["Session", list[bytes]], Any]
+    keys: int
+
+
+class _Time:
+    """Stands in for the ``time`` module inside fakeredis: the clock of the server now running, else the real one."""
+
+    def time(self) -> float:
+        clock: VirtualClock | None = getattr(_running, "clock", None)
+        return time.time() if clock is None else clock.time()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(time, name)
+
+
+def _take_over_time() -> None:
+    """Put the dispatcher in the place of ``time`` where fakeredis reads expiry, TIME and stream ids."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("fakeredis") and getattr(module, "time", None) is time:
+            module.time = _Time()  # type: ignore[attr-defined]
+
+
+_take_over_time()
+
+
+class Session:
+    """What an own command sees while it runs: atomic (the server's lock is held), as one connection's user."""
+
+    def __init__(self, socket: "_LabSocket") -> None:
+        self._socket = socket
+
+    def call(self, command: bytes, *args: bytes) -> Any:
+        """Run another command and answer its reply: bytes, int, None or a list. Raises CommandError."""
+        socket = self._socket
+        func, signature = socket._name_to_func(command.decode().lower())
+        reply = socket._run_command(func, signature, list(args), True)
+        if isinstance(reply, _helpers.SimpleError):
+            raise CommandError(reply.value.encode())
+        return reply.value if isinstance(reply, _helpers.SimpleString) else reply
+
+    def may(self, key: bytes, access: int) -> bool:
+        """Whether this connection's user has READ or WRITE access to ``key``."""
+        return self._socket._server.acl.reaches(self._socket.current_user, key, access)
+
+    def authorize(self, name: str, args: list[bytes]) -> None:
+        """Raise CommandError unless this connection's user may run the own command ``name`` with ``args``."""
+        socket = self._socket
+        try:
+            socket._server.acl.check(socket.current_user, socket._server.commands[name], args)
+        except _helpers.SimpleError as error:
+            raise CommandError(error.value.encode()) from None
+
+    @property
+    def server(self) -> "FakeServer":
+        """The server it runs in."""
+        return self._socket._server
+
+
+class _LabAcl(AccessControlList):
+    """Adds what fakeredis does not check: the right to run own commands, and ``%R~`` / ``%W~`` for their keys."""
+
+    def __init__(self, commands: dict[str, Command]) -> None:
+        super().__init__()
+        self._own = commands
+        self._rights: dict[bytes, Rights] = {}
+        self.changed = False
+
+    def record(self, user: bytes, rules: tuple[bytes, ...]) -> None:
+        self.changed = True
+        rights = self._rights.get(user)
+        if rights is None:
+            rights = self._rights[user] = Rights()
+            if user == b"default":
+                rights.apply((b"allcommands", b"allkeys"))
+        rights.apply(rules)
+
+    def reaches(self, user: bytes, key: bytes, access: int) -> bool:
+        rights = self._rights.get(user)
+        return rights is None or rights.reaches(key, access, _matches)
+
+    def check(self, user: bytes, command: Command, args: list[bytes]) -> None:
+        """Refuse a user without the right to run ``command``, or to a key it declares."""
+        rights = self._rights.get(user)
+        if rights is None:
+            return
+        declared = args[1 : 1 + command.keys] if args[:1] != [b"0"] else []
+        keys = [(key, READ | WRITE) for key in declared]
+        allowed = rights.runs(command.name.encode(), keys, _matches)
+        if allowed is False:
+            raise _helpers.SimpleError(_msgs.NO_PERMISSION_ERROR.format(user.decode(), command.name))
+        if allowed is None:
+            raise _helpers.SimpleError(_msgs.NO_PERMISSION_KEY_ERROR)
+
+    def validate_command(self, username: bytes, client_info: Any, fields: list[bytes]) -> None:
+        command = self._own.get(fields[0].decode("utf-8", "replace").lower()) if fields else None
+        if command is None:
+            super().validate_command(username, client_info, fields)
+        else:
+            self.check(username, command, fields[1:])
+
+    def del_user(self, username: bytes) -> None:
+        self.changed = True
+        super().del_user(username)
+        self._rights.pop(username, None)
+
+
+def _matches(pattern: bytes, key: bytes) -> bool:
+    return _helpers.compile_pattern(pattern).match(key) is not None
+
+
+class FakeServer(fakeredis.FakeServer):
+    """A private fake server with a clock, an epoch and commands of its own."""
+
+    def __init__(self, clock: VirtualClock, run_id: bytes, commands: list[Command]) -> None:
+        super().__init__(server_type="redis", version=(8,))
+        self.clock = clock
+        self.run_id = run_id
+        self.commands = {command.name: command for command in commands}
+        self.acl: _LabAcl = _LabAcl(self.commands)
+
+    def forget_scripts(self) -> None:
+        """Empty the script cache, as a restart does."""
+        self.script_cache.clear()
+
+    def wipe(self) -> None:
+        """Delete every key, user and script. Connections stay."""
+        with self.lock:
+            for database in self.dbs.values():
+                database.clear()
+            if self.acl.changed:
+                self.acl = _LabAcl(self.commands)
+            self.config.clear()
+            self.forget_scripts()
+
+
+@contextmanager
+def _clock_of(server: FakeServer) -> Any:
+    before = getattr(_running, "clock", None)
+    _running.clock = server.clock
+    try:
+        yield
+    finally:
+        _running.clock = before
+
+
+class _LabSocket(FakeSocket):
+    """One connection: it sets the server's clock around each command and knows the own commands."""
+
+    _server: FakeServer
+
+    def _process_command(self, fields: list[bytes]) -> None:
+        with _clock_of(self._server):
+            super()._process_command(fields)
+
+    def _name_to_func(self, cmd_name: str) -> Any:
+        command = self._server.commands.get(cmd_name)
+        if command is None:
+            return super()._name_to_func(cmd_name)
+        return self._bound(command), Signature(cmd_name, "", (), (bytes,))  # type: ignore[arg-type]
+
+    def _bound(self, command: Command) -> Callable[..., Any]:
+        def run(*args: bytes) -> Any:
+            self._server.acl.check(self.current_user, command, list(args))
+            # Inner commands answer in RESP2 shapes, whatever the client speaks: the verbs know no other.
+            spoken, self._script_resp = self._script_resp, 2
+            try:
+                return _wire(command.run(Session(self), list(args)))
+            except CommandError as error:
+                text = error.text.decode("utf-8", "replace").replace("\r", " ").replace("\n", " ")
+                raise _helpers.SimpleError(text) from None
+            finally:
+                self._script_resp = spoken
+
+        return run
+
+    def time(self) -> list[bytes]:
+        """TIME, exact to the ms: fakeredis goes through a float of seconds."""
+        now_ms = self._server.clock.now_ms()
+        return [b"%d" % (now_ms // 1000), b"%d" % (now_ms % 1000 * 1000)]
+
+    @property
+    def current_user(self) -> bytes:
+        user = self._client_info["user"]
+        return user if isinstance(user, bytes) else str(user).encode()
+
+    def _set_user_acl(self, username: bytes, *args: bytes) -> None:
+        super()._set_user_acl(username, *args)
+        self._server.acl.record(username, args)
+
+
+def _wire(reply: Any) -> Any:
+    """A command's answer in fakeredis's types; an error inside a list becomes an error reply there."""
+    if isinstance(reply, CommandError):
+        return _helpers.SimpleError(reply.text.decode("utf-8", "replace"))
+    if isinstance(reply, (list, tuple)):
+        return [_wire(item) for item in reply]
+    return reply
+
+
+class _LabConnection(_sync.FakeRedisConnection):
+    """Connects with our socket."""
+
+    def _connect(self) -> FakeSocket:
+        assert isinstance(self._server, FakeServer)
+        if not self._server.connected:
+            raise redis.ConnectionError(_msgs.CONNECTION_ERROR_MSG)
+        return _LabSocket(
+            self._server,
+            client_class=self._client_class,
+            db=self.db,
+            lua_modules=self._lua_modules,
+            client_info=self._client_info,
+        )
+
+
+def connect(server: FakeServer, **options: Any) -> redis.Redis:
+    """A redis-py client of ``server``: bytes in and out, RESP2 unless told otherwise, no retries."""
+    client = fakeredis.FakeRedis(
+        server=server,
+        connection_class=_LabConnection,
+        server_type=server.server_type,
+        version=server.version,
+        **{"protocol": 2, **options},
+    )
+    client.connection_pool.connection_kwargs["retry"] = Retry(NoBackoff(), 0)
+    return client

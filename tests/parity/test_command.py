@@ -1,0 +1,159 @@
+"""``emqlab run``: exit statuses, the lines it prints, the sentences on stderr (SPEC 9)."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emqlab.parity.command import run
+
+CLAIM = {"verb": "claim", "lease_ms": "30000"}
+GOOD: dict[str, Any] = {"name": "fine", "queue": "q", "about": "an empty queue", "when": [CLAIM]}
+
+
+def go(
+    *paths: object, executor: str = "both", server: str | None = None, native: str = "module", as_json: bool = True
+) -> tuple[int, list[str]]:
+    """The exit status and the lines on stdout."""
+    out = io.StringIO()
+    status = run([str(p) for p in paths], executor=executor, server=server, native=native, as_json=as_json, out=out)
+    return status, out.getvalue().splitlines()
+
+
+def write(folder: Path, name: str, *cases: Any) -> Path:
+    """A file of cases; one case a line when its name ends so."""
+    text = "\n".join(json.dumps(case) for case in cases) if name.endswith("l") else json.dumps(list(cases))
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_all_held_is_zero_and_a_line_a_case_and_executor(tmp_path: Path) -> None:
+    """Scripted first, then native, in the order of the cases."""
+    file = write(tmp_path, "a.json", GOOD, {**GOOD, "name": "again"})
+    status, lines = go(file)
+    seen = [(line["case"], line["executor"]) for line in map(json.loads, lines)]
+    assert (0, [("fine", "scripted"), ("fine", "native"), ("again", "scripted"), ("again", "native")]) == (status, seen)
+
+
+def test_one_executor_prints_its_own_line_and_judges_no_difference(tmp_path: Path) -> None:
+    """``differs`` is not judged with one executor."""
+    file = write(tmp_path, "a.jsonl", {**GOOD, "differs": [9]})
+    assert (0, 1) == (go(file, executor="native")[0], len(go(file, executor="native")[1]))
+
+
+def test_a_folder_is_read_in_order_with_both_endings(tmp_path: Path) -> None:
+    """Files by name, also in folders below."""
+    (tmp_path / "sub").mkdir()
+    write(tmp_path, "b.jsonl", {**GOOD, "name": "b"})
+    write(tmp_path, "a.json", {**GOOD, "name": "a"})
+    write(tmp_path / "sub", "c.json", {**GOOD, "name": "c"})
+    names = [json.loads(line)["case"] for line in go(tmp_path, executor="native")[1]]
+    assert ["a", "b", "c"] == names
+
+
+@pytest.mark.parametrize("text", [json.dumps(GOOD), json.dumps([GOOD]), json.dumps(GOOD) + "\n" + json.dumps(GOOD)])
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """One case, a list, or one a line."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert 0 == go("-")[0]
+
+
+def test_an_undeclared_difference_is_one_and_names_everything(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Case, key, field, both values."""
+    given = [["ZADD", "{p}active", "@now-1", "JOB0NgWEfAEJfa"]]
+    when = [{"verb": "stalled_check", "max_stalled": "2", "limit": "100"}]
+    status, _ = go(write(tmp_path, "a.json", {**GOOD, "given": given, "when": when}))
+    told = capsys.readouterr().err
+    assert 1 == status
+    assert "fine: step 1 stalled_check, reply: scripted" in told
+    assert "native" in told
+
+
+def test_a_declared_difference_that_is_none_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A listed case whose executors agree does not hold."""
+    assert 1 == go(write(tmp_path, "a.json", {**GOOD, "differs": [16]}))[0]
+    assert "fine: differs says" in capsys.readouterr().err
+
+
+def test_an_expectation_that_is_not_met_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The sentence has the executor, the command and both values."""
+    case = {**GOOD, "expect": {"native": {"replies": [{"ok": 1}]}}}
+    assert 1 == go(write(tmp_path, "a.json", case))[0]
+    assert "fine: native: step 1 claim, reply: expected {'ok': 1}, got {'ok': []}" in capsys.readouterr().err
+
+
+BAD_FILES: list[tuple[str, bytes, str]] = [
+    ("a.json", b"{", "a.json: not JSON at line 1"),
+    ("a.json", b"\xff", "a.json: not UTF-8 at byte 0"),
+    ("a.json", b"[[]]", "a.json: a case is an object"),
+    ("a.txt", b"{}", "a.txt: cases are .json or .jsonl files"),
+    ("a.json", b'{"name": "n", "queue": "q", "when": [{"verb": "no"}]}', "a.json: n: when[0].verb: no verb 'no'"),
+    ("a.json", b"[" * 100_000, "a.json:"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "sentence"), BAD_FILES)
+def test_unusable_input_is_two_and_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: bytes, sentence: str
+) -> None:
+    """File, case and field; nothing is run, no traceback."""
+    (tmp_path / name).write_bytes(text)
+    status, lines = go(tmp_path / name)
+    told = capsys.readouterr().err
+    assert (2, []) == (status, lines)
+    assert sentence in told
+    assert 1 == told.count("\n")
+
+
+def test_a_bad_file_stops_the_good_ones_before_it(tmp_path: Path) -> None:
+    """All files are read before the first case is run."""
+    good = write(tmp_path, "a.json", GOOD)
+    assert (2, []) == go(good, tmp_path / "missing.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"server": "valkey"}, "embedded"),
+        ({"server": "redis://localhost:1"}, "embedded"),
+        ({"native": "optimistic"}, "--native optimistic is for a server of your own"),
+    ],
+)
+def test_a_server_that_is_not_to_be_had_is_two(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: dict[str, str], sentence: str
+) -> None:
+    """One sentence with the cure."""
+    assert 2 == go(write(tmp_path, "a.json", GOOD), **options)[0]  # type: ignore[arg-type]
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_lane_step_needs_scripts_this_release_has_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Said before anything is run; natively the step is answered."""
+    file = write(tmp_path, "a.json", {**GOOD, "when": [{"verb": "lane_pause", "group": "g"}]})
+    assert 2 == go(file)[0]
+    assert "fine: lane_pause: this release has no scripts" in capsys.readouterr().err
+    assert 0 == go(file, executor="native")[0]
+
+
+def test_a_skipped_case_is_counted_and_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line that says why, exit 0."""
+    status, lines = go(write(tmp_path, "a.json", {**GOOD, "servers": ["valkey"]}))
+    assert 0 == status
+    assert ["skipped" in json.loads(line) for line in lines] == [True, True]
+    assert "2 skipped" in capsys.readouterr().err
+
+
+def test_the_table_has_both_executors_side_by_side_counters_first(tmp_path: Path) -> None:
+    """For a person to read."""
+    given = [["HSET", "{p}job:JOB0NgWEfAEJfs", "attempts", "1"], ["ZADD", "{p}pending", "0", "JOB0NgWEfAEJfs"]]
+    _, lines = go(write(tmp_path, "a.json", {**GOOD, "given": given, "differs": [8]}), as_json=False)
+    text = "\n".join(lines)
+    assert text.index("attempts") < text.index("state")
+    assert "scripted" in lines[1]
+    assert "native" in lines[1]
+    assert "1 → 2" in text
+    assert "absent → this epoch" in text

@@ -1,0 +1,71 @@
+"""The private names of fakeredis that the adapter stands on: this fails first when one moves."""
+
+import importlib.metadata
+
+import fakeredis
+import pytest
+from fakeredis import _helpers, _msgs
+from fakeredis._commands import SUPPORTED_COMMANDS, Signature
+from fakeredis._socket import FakeSocket
+from fakeredis.model import AccessControlList
+
+from emqlab.servers import fake
+from emqlab.servers.clock import VirtualClock
+
+
+def test_the_pinned_minor_version_is_installed() -> None:
+    """Another minor version may move any of the names below."""
+    assert "2.41" == ".".join(importlib.metadata.version("fakeredis").split(".")[:2])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["_process_command", "_name_to_func", "_run_command", "_set_user_acl", "_resp_version", "current_user", "time"],
+)
+def test_the_socket_has_the_methods_we_override_or_call(name: str) -> None:
+    """A renamed method would be silently ignored."""
+    assert hasattr(FakeSocket, name)
+
+
+@pytest.mark.parametrize("name", ["validate_command", "del_user", "get_user_acl"])
+def test_the_access_list_has_the_methods_we_override(name: str) -> None:
+    """The rights of EMQ commands hang on them."""
+    assert hasattr(AccessControlList, name)
+
+
+def test_the_helpers_are_there() -> None:
+    """Error and status replies, glob patterns, and the texts of refusals."""
+    assert "x" == _helpers.SimpleError("x").value
+    assert b"OK" == _helpers.SimpleString(b"OK").value
+    assert _helpers.compile_pattern(b"a*").match(b"abc")
+    assert _msgs.NO_PERMISSION_ERROR.startswith("NOPERM")
+    assert _msgs.NO_PERMISSION_KEY_ERROR.startswith("NOPERM")
+    assert Signature("x", "", (), (bytes,)).name == "x"  # type: ignore[arg-type]
+
+
+def test_a_server_has_the_parts_we_touch() -> None:
+    """Databases, script cache, rights and settings of one server."""
+    server = fakeredis.FakeServer()
+    assert all(hasattr(server, name) for name in ("lock", "dbs", "script_cache", "acl", "config"))
+
+
+def test_an_own_command_is_known_to_its_server_only() -> None:
+    """The registry of fakeredis is not written to."""
+    command = fake.Command("x.twice", lambda session, args: [session.call(b"ECHO", args[0])] * 2, 0)
+    known = fake.connect(fake.FakeServer(VirtualClock(), b"0" * 40, [command]))
+    other = fake.connect(fake.FakeServer(VirtualClock(), b"0" * 40, []))
+    assert [b"a", b"a"] == known.execute_command("X.TWICE", "a")
+    assert "x.twice" not in SUPPORTED_COMMANDS
+    with pytest.raises(Exception, match="unknown command"):
+        other.execute_command("X.TWICE", "a")
+
+
+def test_an_own_commands_error_keeps_its_code_word() -> None:
+    """The client sees the text as it was raised, on one line."""
+
+    def refuse(session: fake.Session, args: list[bytes]) -> None:
+        raise fake.CommandError(b"EMQX two\nlines")
+
+    client = fake.connect(fake.FakeServer(VirtualClock(), b"0" * 40, [fake.Command("x.no", refuse, 0)]))
+    with pytest.raises(Exception, match=r"^EMQX two lines$"):
+        client.execute_command("X.NO")

@@ -1,0 +1,194 @@
+"""The lab: its clock, its epochs, its ids, its checks before anything is sent (SPEC 10, 11)."""
+
+import time
+from typing import Any
+
+import fakeredis
+import pytest
+import redis
+
+import emqlab
+from emqlab.executor import Executor
+from emqlab.servers.clock import START_MS
+
+JOB = "JOB0NgWEfAEJfs"
+
+
+def test_two_labs_of_a_seed_print_the_same() -> None:
+    """Ids, epoch and clock come from the seed."""
+    seen = []
+    for _ in range(2):
+        with emqlab.open_lab() as lab:
+            seen.append((lab.native.enqueue("q", b"x"), lab.run_id, lab.now_ms()))
+    assert seen[0] == seen[1]
+
+
+def test_another_seed_has_other_ids_and_epochs() -> None:
+    """Two seeds never meet."""
+    with emqlab.open_lab(seed=1) as one, emqlab.open_lab(seed=2) as other:
+        assert one.run_id != other.run_id
+        assert one.native.enqueue("q", b"x") != other.native.enqueue("q", b"x")
+
+
+def test_the_clock_stands_still_until_it_is_moved(lab: emqlab.Lab) -> None:
+    """TIME shows the virtual clock, before and after."""
+    assert START_MS == lab.now_ms()
+    lab.advance_ms(1234)
+    seconds, micros = lab.client.time()
+    assert START_MS + 1234 == seconds * 1000 + micros // 1000
+
+
+def test_expiry_follows_the_virtual_clock(lab: emqlab.Lab) -> None:
+    """A key with a time to live is gone when the lab's clock says so."""
+    lab.client.set("k", "v", px=5000)
+    lab.advance_ms(4000)
+    assert b"v" == lab.client.get("k")
+    lab.advance_ms(2000)
+    assert lab.client.get("k") is None
+
+
+def test_other_users_of_the_fake_keep_their_clock(lab: emqlab.Lab) -> None:
+    """A plain fakeredis in the same process shows the real time, and knows no EMQ command."""
+    plain: redis.Redis = fakeredis.FakeRedis()
+    lab.client.ping()
+    assert abs(plain.time()[0] - time.time()) < 60
+    with pytest.raises(redis.ResponseError, match="unknown command"):
+        plain.execute_command("EMQ.CLAIM", 0)
+
+
+def test_two_labs_have_two_clocks() -> None:
+    """Moving one leaves the other."""
+    with emqlab.open_lab() as one, emqlab.open_lab() as other:
+        one.advance_ms(60_000)
+        assert START_MS == other.client.time()[0] * 1000 + other.client.time()[1] // 1000
+
+
+def test_a_restart_is_a_new_epoch_on_the_same_data(lab: emqlab.Lab) -> None:
+    """run_id changes, keys stay, scripts are forgotten."""
+    before, script = lab.run_id, lab.client.script_load("return 1")
+    job = lab.scripted.enqueue("q", b"x")
+    lab.restart()
+    assert before != lab.run_id
+    assert [False] == lab.client.script_exists(script)
+    claimed = lab.scripted.claim("q")
+    assert claimed is not None
+    assert job == claimed.id
+
+
+def test_a_foreign_wire_version_is_not_opened(lab: emqlab.Lab) -> None:
+    """The version is claimed once; another value is named in the refusal."""
+    from emqlab.lab import claim_version
+
+    lab.client.set("{emq}:version", "echomq:2.0.0")
+    with pytest.raises(emqlab.WrongVersion) as refused:
+        claim_version(lab.client)
+    assert b"echomq:2.0.0" == refused.value.got
+
+
+def test_a_native_verb_is_a_command_of_the_server(lab: emqlab.Lab) -> None:
+    """It works by hand, in a pipeline, in MULTI, and from a script."""
+    for _ in range(4):
+        lab.native.enqueue("q", b"x")
+    claim = ("EMQ.CLAIM", 3, "emq:{q}:pending", "emq:{q}:active", "emq:{q}:", 1000)
+    by_hand = lab.client.execute_command(*claim)
+    pipe = lab.client.pipeline(transaction=False)
+    pipe.execute_command(*claim)
+    multi = lab.client.pipeline(transaction=True)
+    multi.execute_command(*claim)
+    script = "return redis.call('EMQ.CLAIM', 3, KEYS[1], KEYS[2], KEYS[3], ARGV[1])"
+    scripted = lab.client.eval(script, 3, *claim[2:])
+    ids = {by_hand[0], pipe.execute()[0][0], multi.execute()[0][0], scripted[0]}
+    assert 4 == len(ids)
+
+
+def test_a_resp3_client_gets_the_same_answer(lab: emqlab.Lab) -> None:
+    """The protocol of the caller changes nothing inside a verb."""
+    job = lab.native.enqueue("q", b"x")
+    client = lab.connect(protocol=3)
+    claim = ("EMQ.CLAIM", 3, "emq:{q}:pending", "emq:{q}:active", "emq:{q}:", 1000)
+    assert [job, b"x", 1] == client.execute_command(*claim)
+
+
+WRONG_TYPES: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("claim", ("q",), {"lease_ms": "30000"}),
+    ("claim", ("q",), {"lease_ms": True}),
+    ("claim", (b"q",), {}),
+    ("complete", ("q", JOB, "1"), {}),
+    ("complete", ("q", JOB, True), {}),
+    ("complete", ("q", 7, 1), {}),
+    ("enqueue", ("q", 5), {}),
+    ("fail", ("q", JOB, 1), {"error": None}),
+    ("fail", ("q", JOB, 1), {"error": "x", "max_attempts": 1.5}),
+    ("schedule", ("q", b"x"), {}),
+    ("schedule", ("q", b"x"), {"in_ms": 1, "at_ms": 2}),
+    ("extends", ("q", "pairs"), {"lease_ms": 1}),
+    ("extends", ("q", [JOB]), {"lease_ms": 1}),
+]
+WRONG_RANGES: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("claim", ("q",), {"lease_ms": 0}),
+    ("claim", ("a b",), {}),
+    ("extend", ("q", JOB, 1), {"lease_ms": 2**63}),
+    ("fail", ("q", JOB, 1), {"error": "x", "delay_ms": -1}),
+    ("stalled_check", ("q",), {"max_stalled": 0}),
+    ("promote", ("q",), {"batch": 0}),
+    ("schedule", ("q", b"x"), {"in_ms": -1}),
+    ("complete", ("q", "JOB", 1), {}),
+    ("extends", ("q", []), {"lease_ms": 1}),
+]
+
+
+@pytest.mark.parametrize("name", ["scripted", "native"])
+@pytest.mark.parametrize(("verb", "args", "options"), WRONG_TYPES)
+def test_a_wrong_type_is_named_and_nothing_is_sent(
+    lab: emqlab.Lab, name: Any, verb: str, args: tuple[Any, ...], options: dict[str, Any]
+) -> None:
+    """TypeError names the parameter, before the server hears of it."""
+    _refused_unsent(lab.executor(name), verb, args, options, TypeError)
+
+
+@pytest.mark.parametrize("name", ["scripted", "native"])
+@pytest.mark.parametrize(("verb", "args", "options"), WRONG_RANGES)
+def test_a_wrong_range_is_named_and_nothing_is_sent(
+    lab: emqlab.Lab, name: Any, verb: str, args: tuple[Any, ...], options: dict[str, Any]
+) -> None:
+    """ValueError names the parameter, before the server hears of it."""
+    _refused_unsent(lab.executor(name), verb, args, options, ValueError)
+
+
+def _refused_unsent(
+    executor: Executor, verb: str, args: tuple[Any, ...], options: dict[str, Any], kind: type[Exception]
+) -> None:
+    sent: list[Any] = []
+    executor._client.execute_command = lambda *command: sent.append(command)  # type: ignore[method-assign]
+    words = r"queue|lease_ms|token|id|payload|error|max_attempts|in_ms|at_ms|pairs|delay_ms|max_stalled|batch"
+    with pytest.raises(kind, match=words):
+        getattr(executor, verb)(*args, **options)
+    assert [] == sent
+
+
+def test_an_unsupported_verb_is_not_sent(lab: emqlab.Lab) -> None:
+    """No native reap, no scripted requeue; both say so."""
+    with pytest.raises(emqlab.Unsupported, match="native executor has no reap"):
+        lab.native.reap("q")
+    with pytest.raises(emqlab.Unsupported, match="scripted executor has no requeue"):
+        lab.scripted.requeue("q", JOB, 1)
+
+
+def test_a_run_leaves_the_labs_own_jobs_alone(lab: emqlab.Lab) -> None:
+    """lab.run has a queue of its own, even under the same name."""
+    job = lab.native.enqueue("q", b"mine")
+    case = {"name": "n", "queue": "q", "given": [["DEL", "{p}pending"]], "when": [{"verb": "claim", "lease_ms": "5"}]}
+    run = lab.run(case, executor="native")
+    assert ([[]], [job]) == (list(run.replies), lab.client.zrange("emq:{q}:pending", 0, -1))  # type: ignore[union-attr]
+
+
+def test_another_server_is_refused_in_one_sentence() -> None:
+    """Until the real servers are built, the sentence says what to use."""
+    with pytest.raises(ValueError, match="use server='embedded'"):
+        emqlab.open_lab("valkey")
+
+
+def test_every_public_name_is_there() -> None:
+    """__all__ is sorted, and each name is bound."""
+    assert sorted(emqlab.__all__) == emqlab.__all__
+    assert all(hasattr(emqlab, name) for name in emqlab.__all__)
