@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from emqlab.keys import base
 from emqlab.observe.snapshot import Key, name_json
 from emqlab.parity.case import World, encoded, moment, offset_of
 from emqlab.parity.runner import Run
 from emqlab.replies import Json, reply_json, text_json, value_json
 
-#: The sets whose scores are times.
-_TIMED = (b"active", b"schedule")
 #: How a script's own runtime error begins, on the embedded server and on real ones.
 _RUNTIME = (
     "ERR Error running script",
@@ -88,7 +85,7 @@ def _key_difference(name: bytes, scripted: Run, native: Run) -> Difference | Non
             return Difference(where, str(text_json(part)), _text(one), _text(other))
         same = one == other
         if left.type == "zset" and not same:
-            same = _same_score(one, other, scripted, native, timed=_is_timed(name, scripted))
+            same = _same_score(one, other, scripted, native)
         if not same:
             return Difference(where, str(text_json(part)), _text(one), _text(other))
     return None
@@ -109,11 +106,6 @@ def _fields(key: Key, run: Run) -> dict[bytes, bytes]:
     return pairs
 
 
-def _is_timed(name: bytes, run: Run) -> bool:
-    prefix = base(run.case.queue)
-    return name in tuple(prefix + timed for timed in _TIMED)
-
-
 def number(text: bytes | str) -> Decimal | None:
     """A score as a number, however a server prints it; None when it is none."""
     try:
@@ -127,15 +119,15 @@ def _same_number(one: Decimal | None, other: Decimal | None) -> bool:
     return one is not None and other is not None and float(one) == float(other)
 
 
-def _same_score(one: bytes, other: bytes, scripted: Run, native: Run, *, timed: bool) -> bool:
+def _same_score(one: bytes, other: bytes, scripted: Run, native: Run) -> bool:
     left, right = number(one), number(other)
     if left is None or right is None:
         return False
     if _same_number(left, right):
         return True
-    if not timed or not (left.is_finite() and right.is_finite()):
+    if not (left.is_finite() and right.is_finite()):
         return False
-    # Each score may have been written anywhere between its run's first and last moment, and is a rounded double.
+    # A time, in whichever set a case put it, written between its run's first and last moment and rounded to a double.
     slack = Decimal(math.ulp(float(left)) + math.ulp(float(right))) if abs(left) > 2**53 else 0
     ours = left - scripted.done_ms - slack, left - scripted.now_ms + slack
     theirs = right - native.done_ms, right - native.now_ms

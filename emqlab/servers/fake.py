@@ -16,7 +16,8 @@ import fakeredis
 import fakeredis._clients._sync as _sync
 import redis
 from fakeredis import _helpers, _msgs
-from fakeredis._commands import Signature
+from fakeredis._command_args_parsing import Int
+from fakeredis._commands import SUPPORTED_COMMANDS, Signature
 from fakeredis._socket import FakeSocket
 from fakeredis.model import AccessControlList
 from redis.backoff import NoBackoff
@@ -192,13 +193,21 @@ class _LabSocket(FakeSocket):
     _server: FakeServer
 
     def _process_command(self, fields: list[bytes]) -> None:
+        self._sent = fields[0].decode("utf-8", "replace").lower() if fields else ""
         with _clock_of(self._server):
             super()._process_command(fields)
+
+    def _decode_error(self, error: _helpers.SimpleError) -> Any:
+        # fakeredis says "from script" of every command with an odd pair list; a server says it of scripts only.
+        if error.value == _msgs.WRONG_ARGS_MSG7 and self._sent not in ("eval", "evalsha"):
+            error = _helpers.SimpleError(_msgs.WRONG_ARGS_MSG6.format(self._sent))
+        return super()._decode_error(error)
 
     def _name_to_func(self, cmd_name: str) -> Any:
         command = self._server.commands.get(cmd_name)
         if command is None:
-            return super()._name_to_func(cmd_name)
+            func, signature = super()._name_to_func(cmd_name)
+            return func, _LIMIT_FIRST if cmd_name == "zrangebyscore" else signature
         return self._bound(command), Signature(cmd_name, "", (), (bytes,))  # type: ignore[arg-type]
 
     def _bound(self, command: Command) -> Callable[..., Any]:
@@ -229,6 +238,21 @@ class _LabSocket(FakeSocket):
     def _set_user_acl(self, username: bytes, *args: bytes) -> None:
         super()._set_user_acl(username, *args)
         self._server.acl.record(username, args)
+
+
+class _LimitFirst(Signature):
+    """ZRANGEBYSCORE as a server reads it: LIMIT's numbers are looked at before the key's type."""
+
+    def apply(self, args: Any, db: Any, version: Any) -> Any:
+        options = [arg.lower() for arg in args[3:]]
+        if b"limit" in options:
+            for arg in args[3 + options.index(b"limit") :][1:3]:
+                Int.decode(arg)
+        return super().apply(args, db, version)
+
+
+_plain = SUPPORTED_COMMANDS["zrangebyscore"]
+_LIMIT_FIRST = _LimitFirst(_plain.name, _plain.func_name, _plain.fixed, _plain.repeat, flags="".join(_plain.flags))
 
 
 def _wire(reply: Any) -> Any:

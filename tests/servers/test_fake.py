@@ -4,6 +4,7 @@ import importlib.metadata
 
 import fakeredis
 import pytest
+import redis
 from fakeredis import _helpers, _msgs
 from fakeredis._commands import SUPPORTED_COMMANDS, Signature
 from fakeredis._socket import FakeSocket
@@ -58,6 +59,25 @@ def test_an_own_command_is_known_to_its_server_only() -> None:
     assert "x.twice" not in SUPPORTED_COMMANDS
     with pytest.raises(Exception, match="unknown command"):
         other.execute_command("X.TWICE", "a")
+
+
+def test_limit_is_read_before_the_type_of_the_key() -> None:
+    """As a server does: a bad LIMIT on a wrong-typed key is about the LIMIT."""
+    client = fake.connect(fake.FakeServer(VirtualClock(), b"0" * 40, []))
+    client.set("k", "x")
+    with pytest.raises(redis.ResponseError, match="not an integer"):
+        client.execute_command("ZRANGEBYSCORE", "k", "-inf", "5", "LIMIT", "0", "1e3")
+    with pytest.raises(redis.ResponseError, match="wrong kind of value"):
+        client.execute_command("ZRANGEBYSCORE", "k", "-inf", "5", "LIMIT", "0", "1")
+
+
+def test_an_odd_pair_list_is_refused_in_the_servers_words() -> None:
+    """By its name when sent by a client; from a script in the script's words."""
+    client = fake.connect(fake.FakeServer(VirtualClock(), b"0" * 40, []))
+    with pytest.raises(redis.ResponseError, match="wrong number of arguments for 'hset' command"):
+        client.execute_command("HSET", "k", "f", "v", "odd")
+    with pytest.raises(redis.ResponseError, match="from script"):
+        client.execute_command("EVAL", "return redis.call('HSET', 'k', 'f', 'v', 'odd')", 0)
 
 
 def test_an_own_commands_error_keeps_its_code_word() -> None:
