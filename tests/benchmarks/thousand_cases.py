@@ -7,10 +7,11 @@ best and the median of three rounds. Whether the executors agree is not judged h
 import statistics
 import time
 
+from generate import cases
+
 import emqlab
 from emqlab.parity.case import parse_case
 from emqlab.parity.runner import run_case
-from generate import cases
 
 CASES = 1000
 
