@@ -18,6 +18,7 @@ from emqlab.errors import (
     WrongVersion,
 )
 from emqlab.lab import Lab, open_lab
+from emqlab.observe.recording import record
 from emqlab.outcomes import Claimed, Dead, Scheduled, Swept
 
 __all__ = [
@@ -42,4 +43,5 @@ __all__ = [
     "WrongKind",
     "WrongVersion",
     "open_lab",
+    "record",
 ]

@@ -111,7 +111,7 @@ class Runner:
         self._skipped += len(done) - len(runs)
         if self._as_json:
             for run in done:
-                self._out.write(json.dumps(run.json(), ensure_ascii=False) + "\n")
+                self._out.write(json.dumps(run.json()) + "\n")
         else:
             self._out.write(table(case, done) + "\n")
         complaints = list(judge(case, runs, both=len(self._names) == 2))

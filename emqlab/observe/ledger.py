@@ -1,0 +1,107 @@
+"""The ledger: the row's fields, the metrics and other keys, one line each, with touch and delta."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from emqlab.observe.walk import Moment, Recording, State, ordered
+
+COUNTERS = ("attempts", "failures", "stalled", "lease_epoch")
+EXTRAS = ("state", "last_error", "payload", "group", "parent")
+
+_COUNTED = re.compile(r"(row/(attempts|failures|stalled)$|metrics/|other/gactive)")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the ledger. ``was`` and ``now`` are stored texts, None when absent."""
+
+    was: str | None
+    now: str | None
+    kind: str
+    word: str
+    delta: str
+    deleted: bool
+
+    @property
+    def changed(self) -> bool:
+        """Whether the stored text differs from the one before the run."""
+        return self.was != self.now
+
+
+def line(recording: Recording, field: str, m: Moment) -> Line:
+    """One ledger line. ``field`` is ``row/<name>``, ``metrics/<name>`` or ``other/<key>``."""
+    slot = slot_of(field)
+    was, now = _stored(recording, field, recording["before"]), _stored(recording, field, m.state)
+    read, wrote = _hit(slot, m.reads), _hit(slot, m.writes)
+    deleted = field.startswith("row/") and "row" in m.writes and now is None and (was is not None or wrote)
+    if deleted:
+        word = "deleted"
+    elif wrote:
+        word = "read, written" if read else "written"
+    else:
+        word = "read" if read else "untouched"
+    counted = _COUNTED.match(field) is not None and not deleted
+    kind = "w" if wrote or deleted else "r" if read else "u"
+    return Line(was, now, kind, word, _delta(was, now) if counted else "", deleted)
+
+
+def slot_of(field: str) -> str:
+    """The name under which frames list a ledger field among their ``reads`` and ``writes``."""
+    slot = re.sub(r"^metrics\.([0-9A-Za-z_]+)", r"metrics:\1.count", field.replace("/", ".", 1))
+    return slot.removeprefix("other.")
+
+
+def _hit(slot: str, touched: frozenset[str]) -> bool:
+    return slot in touched or slot.replace(" ", ".", 1) in touched
+
+
+def _stored(recording: Recording, field: str, state: State) -> str | None:
+    group, _, key = field.partition("/")
+    if group != "row":
+        found = (state.get(group) or {}).get(key)
+        return None if found is None else str(found)
+    row = state["rows"].get(recording["subject"])
+    if isinstance(row, Mapping):
+        return row.get(key)
+    return f"({row})" if row and key == "attempts" else None
+
+
+def _delta(was: str | None, now: str | None) -> str:
+    old, new = was if was is not None else "0", now if now is not None else "0"
+    if not (_INTEGER.fullmatch(old) and _INTEGER.fullmatch(new)) or int(old) == int(new):
+        return ""
+    by = int(new) - int(old)
+    return f"+{by}" if by > 0 else f"−{-by}"
+
+
+def show(value: str | None, field: str, recording: Recording) -> str:
+    """How a stored text reads in the ledger."""
+    if value is None:
+        return "0" if field.startswith("metrics/") else "absent"
+    if field == "row/lease_epoch":
+        return "this epoch" if value == recording["run_id"] else "earlier epoch"
+    return value if value != "" else '""'
+
+
+def label(field: str) -> str:
+    """The ledger's name for a field: ``attempts``, ``metrics:failed``, ``gactive blue``."""
+    return re.sub(r"^(row|other)/", "", field).replace("metrics/", "metrics:", 1)
+
+
+def fields(recording: Recording, columns: Sequence[Sequence[Moment]]) -> list[str]:
+    """The fields worth a line: the four counters always, the others when an executor touched them."""
+    out = [f"row/{name}" for name in COUNTERS]
+    ends = [ms[-1] for ms in columns]
+    for name in EXTRAS:
+        lines = [line(recording, f"row/{name}", m) for m in ends]
+        if any(ln.kind != "u" or ln.changed for ln in lines):
+            out.append(f"row/{name}")
+    seen = [m.state for ms in columns for m in ms]
+    for group in ("metrics", "other"):
+        keys = {key for state in seen for key in state.get(group) or {}}
+        out += [f"{group}/{key}" for key in ordered(keys)]
+    return out

@@ -1,0 +1,198 @@
+"""The note of a transition's answer, by verb and by reply."""
+
+from collections.abc import Callable
+
+from emqlab.native.texts import WRONGTYPE
+from emqlab.observe.words.entry import At, in_hand, listed, quoted
+from emqlab.replies import ErrorReply, NotSent
+
+ANSWER = "the answer"
+
+
+def answer(at: At) -> str:
+    """What the caller is told. ``at.reply`` is the whole reply, ``at.told`` all commands that ran."""
+    if isinstance(at.reply, NotSent):
+        return "No such verb here: nothing is sent."
+    if isinstance(at.reply, ErrorReply):
+        return refused(at)
+    if at.verb not in _ANSWERS:
+        raise LookupError(f"no words for the answer of {at.verb} on the {at.executor} executor")
+    return _ANSWERS[at.verb](at)
+
+
+# -- errors
+
+
+def refused(at: At) -> str:
+    """The note of an error reply: what ran before it stays, or nothing was written."""
+    assert isinstance(at.reply, ErrorReply)
+    if at.native and at.wrote:
+        return "A write answered otherwise than foreseen: the server broke its promise."
+    if at.wrote:
+        lost = in_hand(at.told)
+        tail = ": the id is lost." if lost else "."
+        return f"The error reaches the caller. What ran before it stays{tail}"
+    return f"{_why(at, at.reply)} Nothing was written{_still(at)}."
+
+
+def _why(at: At, error: ErrorReply) -> str:
+    text = error.text
+    if text.startswith("EMQARGS"):
+        if at.told:
+            return f"Refused: {text.split(' ')[1]} goes beyond 64 bits."
+        return f"Refused before anything is read: {text.split(' ')[1]} is unusable."
+    if text.startswith("ERR wrong number of arguments"):
+        return "Refused before anything is read: the argument count is wrong."
+    for beginning, why in _WHY.items():
+        if text.startswith(beginning):
+            return why(at)
+    if text.startswith(("WRONGTYPE", "ERR hash value", "ERR increment")) or at.native:
+        return "Refused."
+    return "The script breaks off."
+
+
+def _stale(at: At) -> str:
+    presented, stored = at.value("token"), at.said(b"HGET", b"attempts")
+    if not isinstance(stored, bytes):
+        return "Refused: the token is not the current one."
+    return f"Refused: presented {quoted(presented)}, the row says {quoted(stored)}."
+
+
+_WHY: dict[str, Callable[[At], str]] = {
+    "EMQSTALE job gone": lambda at: f"Refused: there is no row of {at.job}.",
+    "EMQSTALE": _stale,
+    "EMQSTATE not active": lambda at: f"Refused: {at.job} is not leased.",
+    "EMQSTATE not dead": lambda at: f"Refused: {at.job} is no dead letter.",
+    "EMQLANE": lambda at: "Refused: native verbs serve flat rows.",
+    "EMQFLOW": lambda at: "Refused: native verbs serve flat rows.",
+    "EMQKIND": lambda at: "Refused: a job's id begins with JOB.",
+    "EMQFENCE": lambda at: "Refused: another wire version is in force.",
+    "NOPERM": lambda at: "Refused: this user may not do that.",
+    "OOM": lambda at: "Refused: the server is short of memory.",
+}
+
+
+def _still(at: At) -> str:
+    """Where a refused verb leaves what it looked at."""
+    assert isinstance(at.reply, ErrorReply)
+    if not at.native or at.reply.code not in ("WRONGTYPE", "ERR", "EMQLANE"):
+        return ""
+    if at.verb == "claim" and at.told[-1:] and _about_row(at):
+        return "; the bad row stays at the head"
+    if at.verb == "stalled_check" and any(one.command[:1] == (b"ZRANGEBYSCORE",) for one in at.told):
+        return ", and every lease is still there"
+    return ""
+
+
+def _about_row(at: At) -> bool:
+    last = at.told[-1]
+    return b"job:" in last.command[1] and (at.reply == ErrorReply(WRONGTYPE.decode()) or b"attempts" in last.command)
+
+
+# -- answers
+
+
+def _enqueue(at: At) -> str:
+    return f"Answers 1: {at.job} waits in line." if at.reply == 1 else _duplicate(at)
+
+
+def _schedule(at: At) -> str:
+    return f"Answers 1: {at.job} waits for its time." if at.reply == 1 else _duplicate(at)
+
+
+def _duplicate(at: At) -> str:
+    return "Answers 0: this id exists already. Nothing was written."
+
+
+def _claim(at: At) -> str:
+    if at.reply:
+        if at.reply[1] is None:
+            return f"Answers the job without a payload, and token {at.reply[2]}."
+        return f"Answers the job and token {at.reply[2]}."
+    if not at.told or at.told[-1].command[-1:] == (b"paused",):
+        return "Answers empty: the queue reads as paused."
+    if at.said(b"EXISTS") == 0 or at.said(b"TYPE") == b"none":
+        return "Answers empty. The ghost is gone."
+    return "Answers empty: nobody waits."
+
+
+def _complete(at: At) -> str:
+    if at.reply == 0:
+        return "Answers 0: the job is gone already. Nothing was written."
+    return f"Answers 1: {at.job} is done."
+
+
+def _fail(at: At) -> str:
+    if at.reply != b"dead":
+        return f"Answers scheduled: {at.job} will be tried again."
+    if at.native and not at.wrote:
+        return "Answers dead: it was a dead letter already."
+    return "Answers dead: the budget is spent."
+
+
+def _extend(at: At) -> str:
+    if at.reply == -1:
+        return "Answers −1: the job is gone. Nothing was written."
+    return "Answers 1: the lease goes on."
+
+
+def _extends(at: At) -> str:
+    if not at.reply:
+        return "Answers an empty list: every lease was extended."
+    return f"Answers those not extended: {listed(at.reply)}."
+
+
+def _promote(at: At) -> str:
+    what = "moved to pending" if at.native else "it looked at"
+    return f"Answers how many {'were ' if at.native else ''}{what}: {at.reply}."
+
+
+def _sweep(at: At) -> str:
+    recovered, dead = at.reply
+    if recovered and dead:
+        return f"Answers: {listed(recovered)} recovered, {listed(dead)} dead."
+    if dead:
+        return f"Answers: {listed(dead)} listed as dead."
+    if recovered:
+        exempt = at.native and at.said(b"HGET", b"stalled") is None and not _counted(at)
+        return f"Answers: {'exempt, ' if exempt else ''}{listed(recovered)} listed as recovered."
+    if at.wrote:
+        return "Answers two empty lists: a ghost is listed nowhere."
+    return "Answers two empty lists: no lease has run out."
+
+
+def _counted(at: At) -> bool:
+    return any(one.command[:1] == (b"HSET",) and b"stalled" in one.command for one in at.told)
+
+
+def _reprocess(at: At) -> str:
+    if at.reply == -1:
+        return "Answers −1: the job is gone. Nothing was written."
+    return f"Answers 1: {at.job} is back in line."
+
+
+def _pause(at: At) -> str:
+    return f"The server's own number: {at.reply}. {'A new flag.' if at.reply == 1 else 'The flag was there.'}"
+
+
+def _resume(at: At) -> str:
+    return f"The server's own number: {at.reply}. {'It went.' if at.reply == 1 else 'There was none.'}"
+
+
+_ANSWERS: dict[str, Callable[[At], str]] = {
+    "enqueue": _enqueue,
+    "schedule": _schedule,
+    "claim": _claim,
+    "complete": _complete,
+    "fail": _fail,
+    "delay": lambda at: f"Answers 1: {at.job} is due later.",
+    "requeue": lambda at: f"Answers 1: {at.job} is back in line, at no cost.",
+    "extend": _extend,
+    "extends": _extends,
+    "promote": _promote,
+    "reap": lambda at: f"Answers how many it looked at: {at.reply}.",
+    "stalled_check": _sweep,
+    "reprocess": _reprocess,
+    "pause": _pause,
+    "resume": _resume,
+}

@@ -1,0 +1,200 @@
+"""Predictions: what a reader says will happen, judged by what the run did.
+
+A question asks about one executor of a recording. ``about`` names what is asked:
+
+====================================  ==========================================================
+``<executor>/place``                  where the job is at the end: ``pending``, ``no set``, ``gone``
+``<executor>/stamp``                  ``answered``, ``refused``, ``broke off``, ``lost``, ``unsupported``
+``<executor>/reply``                  the last reply, as the trace shows it
+``<executor>/delta/<field>``          the change of a counter: ``0``, ``+1``, ``−1``, ``deleted``
+``<executor>/value/<field>``          the value at the end, as the ledger shows it, or ``deleted``
+====================================  ==========================================================
+
+A field is written as the ledger writes it: ``attempts``, ``state``, ``metrics:failed``, ``gactive blue``.
+``emqlab_widgets/stage.js`` judges by the same rules and in the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from emqlab.observe.moments import (
+    Frame,
+    Moment,
+    Recording,
+    command_text,
+    line,
+    moments,
+    place,
+    reply_text,
+    show,
+    slot_of,
+    verdict,
+)
+
+WHAT = ("place", "stamp", "reply", "delta", "value")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, what it is about (see the module), and the answers to choose from."""
+
+    ask: str
+    about: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A guess held against the run. ``step`` (counted from 1) and ``command`` made the difference."""
+
+    ok: bool
+    guess: str
+    answer: str
+    step: int
+    command: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question's ``about``, resolved: one executor's moments, what is asked, the ledger field if any."""
+
+    column: Sequence[Moment]
+    what: str
+    field: str
+
+
+def answer(recording: Recording, about: str) -> str:
+    """What the run says, in the words of the stage.
+
+    Raises ``ValueError`` if ``about`` names no executor of the recording or nothing that can be asked.
+    """
+    asked = _resolve(recording, about)
+    end = asked.column[-1]
+    if asked.what == "place":
+        return verdict(recording, asked.column, len(asked.column) - 1).place
+    if asked.what == "stamp":
+        return _stamp(recording, asked.column)
+    if asked.what == "reply":
+        return reply_text(_last_reply(asked.column).said, recording)
+    found = line(recording, asked.field, end)
+    if found.deleted:
+        return "deleted"
+    shown = show(found.now, asked.field, recording)
+    if asked.what == "value":
+        return shown
+    return found.delta or (shown if found.changed else "0")
+
+
+def deciding(recording: Recording, about: str) -> Frame:
+    """The frame that made the difference for ``about``.
+
+    That is the last one that changed what is asked. If nothing changed it: the command that refused, else
+    the last read of the field that is asked about, else the last read of the row, else the last read, else
+    the reply. An executor that sent nothing gives an empty frame. Raises ``ValueError`` as ``answer`` does.
+    """
+    return _decided(recording, _resolve(recording, about))[1]
+
+
+def judge(recording: Recording, question: Question, guess: str) -> Judgement:
+    """Hold a guess against the run; a minus may be typed as a hyphen.
+
+    Raises ``ValueError`` as ``answer`` does.
+    """
+    right = answer(recording, question.about)
+    step, frame = _decided(recording, _resolve(recording, question.about))
+    command = command_text(frame, recording) if frame else ""
+    ok = _plain(guess) == _plain(right)
+    said = f"You said {guess}" + (". " if ok else f"; it is {right}. ")
+    return Judgement(ok, guess, right, step, command, said + _because(recording, step, frame, command))
+
+
+def _because(recording: Recording, step: int, frame: Frame, command: str) -> str:
+    if not frame:
+        return "Nothing was sent."
+    told = reply_text(frame.get("reply"), recording)
+    if not command:
+        return f"Step {step} decided it: the answer {told}."
+    return f"Step {step} decided it: {command}" + (f" → {told}." if told else ".")
+
+
+def _plain(guess: str) -> str:
+    return guess.strip().replace("−", "-")
+
+
+def _resolve(recording: Recording, about: str) -> _Asked:
+    for executor, column in zip(recording["executors"], moments(recording), strict=True):
+        if about.startswith(f"{executor['name']}/"):
+            what, _, name = about.removeprefix(f"{executor['name']}/").partition("/")
+            if what not in WHAT or (what in ("delta", "value")) != bool(name):
+                raise ValueError(f"nothing that can be asked: {about!r}")
+            return _Asked(column, what, _field(column, name) if name else "")
+    names = ", ".join(executor["name"] for executor in recording["executors"])
+    raise ValueError(f"{about!r} names no executor of this recording ({names})")
+
+
+def _field(column: Sequence[Moment], name: str) -> str:
+    if name.startswith("metrics:"):
+        return "metrics/" + name.removeprefix("metrics:")
+    other = any(name in (m.state.get("other") or {}) for m in column)
+    return ("other/" if other else "row/") + name
+
+
+def _last_reply(column: Sequence[Moment]) -> Moment:
+    return next((m for m in reversed(column) if m.said), column[-1])
+
+
+def _stamp(recording: Recording, column: Sequence[Moment]) -> str:
+    if lost := verdict(recording, column, len(column) - 1).stamp:
+        return lost
+    last = _last_reply(column)
+    if last.said and "unsupported" in last.said:
+        return "unsupported"
+    return verdict(recording, column, column.index(last)).stamp or "answered"
+
+
+def _decided(recording: Recording, asked: _Asked) -> tuple[int, Frame]:
+    """The number of the step and the frame that made the difference."""
+    sent = [(step, m.frame) for step, m in enumerate(asked.column) if m.frame is not None]
+    if not sent:
+        return len(asked.column) - 1, {}
+    values = [_value(recording, asked, m) for m in asked.column]
+    changed = [(step, frame) for step, frame in sent if values[step] != values[step - 1]]
+    if changed:
+        return changed[-1]
+    acts = [(step, frame) for step, frame in sent if frame["phase"] not in ("reply", "guard", "world")]
+    replied = _last_reply(asked.column).said
+    if replied and "error" in replied:
+        refused = [(step, frame) for step, frame in acts if "error" in (frame.get("reply") or {})]
+        return (refused or _reads(acts, "") or sent)[-1]
+    slot = slot_of(asked.field)
+    named = _reads(acts, slot) if asked.field else []
+    return (named or _reads(acts, "row") or _reads(acts, "") or acts or sent)[-1]
+
+
+def _reads(acts: Sequence[tuple[int, Frame]], slot: str) -> list[tuple[int, Frame]]:
+    """The frames that read ``slot``; ``row`` stands for any field of the row, an empty text for anything.
+
+    A whole call counts as a read of all it touched, and always when anything will do.
+    """
+    out = []
+    for step, frame in acts:
+        touched = [*(frame.get("reads") or ())]
+        if frame["phase"] == "call":
+            touched += [*(frame.get("writes") or ()), ""]
+        elif frame["phase"] not in ("read", "host"):
+            continue
+        if any(slot in ("", name) or (slot == "row" and name.startswith("row.")) for name in touched):
+            out.append((step, frame))
+    return out
+
+
+def _value(recording: Recording, asked: _Asked, m: Moment) -> object:
+    if asked.what == "place":
+        return place(m.state, recording["subject"])
+    if asked.field:
+        found = line(recording, asked.field, m)
+        return found.now, found.deleted
+    return None
