@@ -19,7 +19,7 @@ class Grant:
     """One set of rules: the user's own, or one selector's."""
 
     commands: list[tuple[bool, bytes]] = field(default_factory=list)
-    keys: list[tuple[int, bytes]] = field(default_factory=list)
+    keys: dict[bytes, int] = field(default_factory=dict)
 
     def apply(self, rule: bytes) -> None:
         """Take one rule; a rule about anything but commands and keys is passed over."""
@@ -29,15 +29,18 @@ class Grant:
         elif rule[:1] in (b"+", b"-"):
             self.commands.append((rule[:1] == b"+", word[1:]))
         elif word == b"allkeys":
-            self.keys.append((READ | WRITE, b"*"))
+            self._allow(READ | WRITE, b"*")
         elif word == b"resetkeys":
             self.keys.clear()
         elif rule[:1] == b"~":
-            self.keys.append((READ | WRITE, rule[1:]))
+            self._allow(READ | WRITE, rule[1:])
         elif rule[:1] == b"%" and b"~" in rule:
             letters, pattern = rule[1:].split(b"~", 1)
             access = sum(bit for letter, bit in ((b"R", READ), (b"W", WRITE)) if letter in letters.upper())
-            self.keys.append((access, pattern))
+            self._allow(access, pattern)
+
+    def _allow(self, access: int, pattern: bytes) -> None:
+        self.keys[pattern] = self.keys.get(pattern, 0) | access
 
     def runs(self, command: bytes) -> bool:
         """Whether ``command`` (lower case) is granted: the last rule that speaks of it decides."""
@@ -48,12 +51,19 @@ class Grant:
         return allowed
 
     def reaches(self, key: bytes, access: int, match: Match) -> bool:
-        """Whether its patterns grant all of ``access`` to ``key``; two patterns may grant a half each."""
-        granted = 0
-        for bits, pattern in self.keys:
-            if match(pattern, key):
-                granted |= bits
-        return granted & access == access
+        """Whether one of its patterns grants all of ``access`` to ``key``."""
+        return any(bits & access == access and match(pattern, key) for pattern, bits in self.keys.items())
+
+
+def _whole_selectors(rules: tuple[bytes, ...]) -> list[bytes]:
+    """The rules with each selector in one piece, however many words it was sent as."""
+    out: list[bytes] = []
+    for rule in rules:
+        if out and out[-1][:1] == b"(" and out[-1][-1:] != b")":
+            out[-1] += b" " + rule
+        else:
+            out.append(rule)
+    return out
 
 
 class Rights:
@@ -64,7 +74,7 @@ class Rights:
 
     def apply(self, rules: tuple[bytes, ...]) -> None:
         """Take the rules of one ACL SETUSER, in order."""
-        for rule in rules:
+        for rule in _whole_selectors(rules):
             word = rule.lower()
             if word == b"reset":
                 self.grants = [Grant()]
