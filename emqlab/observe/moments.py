@@ -84,21 +84,16 @@ def verdict(recording: Recording, ms: Sequence[Moment], step: int) -> Verdict:
     if away == "lost":
         stamp = "lost"
     elif m.said and "error" in m.said:
-        stamp = "broke off" if _wrote(m) else "refused"
-    before = "new" if was == "gone" and now != "gone" else was
-    if was != now:
+        stamp = "broke off" if m.wrote else "refused"
+    lived = was == "gone" and any(place(one.state, subject) != "gone" for one in ms[: step + 1])
+    before = "new" if lived else was
+    if before != now:
         text = f"{before} → {now}"
     elif now == "gone":
         text = "stays gone" if m.ended else "not there"
     else:
         text = ("stays " if m.ended else "") + f"in {now}"
     return Verdict(before, now, m.said, stamp, text)
-
-
-def _wrote(m: Moment) -> bool:
-    if m.last is not None and m.last["phase"] == "call":
-        return bool(m.last.get("writes"))
-    return m.write_count > 0
 
 
 def note_at(recording: Recording, ms: Sequence[Moment], step: int) -> str:

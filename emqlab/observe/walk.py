@@ -23,7 +23,8 @@ class Moment:
     """One executor after one step: the state, what was touched so far, and whether it has answered.
 
     ``frame`` is what it did at this step (None: nothing), ``last`` what it did most recently, ``said`` the
-    reply a reader may know by now: a verb's at its end, a whole call's at its own step. ``clock`` is in ms.
+    reply a reader may know by now: a verb's at its end, a whole call's at its own step. ``wrote``: whether the
+    transition now running, or last answered, has changed anything. ``clock`` is in ms.
     """
 
     state: State
@@ -34,6 +35,7 @@ class Moment:
     writes: frozenset[str]
     read_count: int
     write_count: int
+    wrote: bool
     clock: int
     started: bool
     ended: bool
@@ -65,7 +67,7 @@ def moments(recording: Recording) -> list[list[Moment]]:
 def _walk(recording: Recording, executor: Mapping[str, Any]) -> list[Moment]:
     frames: Sequence[Frame] = executor["frames"]
     none: frozenset[str] = frozenset()
-    m = Moment(recording["before"], None, None, None, none, none, 0, 0, recording["now_ms"], False, False)
+    m = Moment(recording["before"], None, None, None, none, none, 0, 0, False, recording["now_ms"], False, False)
     out, taken = [m], 0
     for step in recording["steps"]:
         frame = frames[taken] if taken < len(frames) and frames[taken]["step"] == step["id"] else None
@@ -75,11 +77,16 @@ def _walk(recording: Recording, executor: Mapping[str, Any]) -> list[Moment]:
     return out
 
 
+#: The phases after which another transition begins.
+_ENDS = ("reply", "call", "world")
+
+
 def _after(m: Moment, frame: Frame | None, *, ended: bool, reply: Mapping[str, Any] | None) -> Moment:
     f: Frame = frame or {"phase": ""}
     last = frame or m.last
     said = last.get("reply") if last and (ended or f["phase"] == "call") else None
-    wrote = f["phase"] == "write" and "error" not in (f.get("reply") or {})
+    went_through = f["phase"] == "write" and "error" not in (f.get("reply") or {})
+    goes_on = frame is None or (m.last is not None and m.last["phase"] not in _ENDS)
     return Moment(
         state=merge(m.state, f["patch"]) if f.get("patch") else m.state,
         frame=frame,
@@ -88,7 +95,8 @@ def _after(m: Moment, frame: Frame | None, *, ended: bool, reply: Mapping[str, A
         reads=m.reads.union(f.get("reads") or ()),
         writes=m.writes.union(f.get("writes") or ()),
         read_count=m.read_count + (f["phase"] in ("read", "host")),
-        write_count=m.write_count + wrote,
+        write_count=m.write_count + went_through,
+        wrote=(goes_on and m.wrote) or bool(f.get("writes")),
         clock=f["clock"] if f.get("clock") is not None else m.clock,
         started=m.started or frame is not None,
         ended=ended,

@@ -120,6 +120,16 @@ def test_a_job_that_was_nowhere_is_new() -> None:
     assert [verdict(LIFE, scripts, step).text for step in (0, 1, 12)] == ["not there", "new → pending", "new → dead"]
 
 
+def test_a_whole_life_goes_from_new_to_gone() -> None:
+    """A job that was enqueued and completed did not stay gone all the while."""
+    there = {"rows": {"J": {"state": "pending"}}, "sets": {"pending": {"J": "0"}}}
+    away = {"rows": {"J": None}, "sets": {"pending": {"J": None}}}
+    frames = [{"step": name, "phase": "call", "patch": patch} for name, patch in (("add", there), ("end", away))]
+    recording = made(frames)
+    (ms,) = moments(recording)
+    assert [verdict(recording, ms, step).text for step in (0, 1, 2)] == ["not there", "new → pending", "new → gone"]
+
+
 def test_a_flow_parent_that_waits_for_its_children_is_not_lost() -> None:
     """It is in no set by design, until the last child completes."""
     patch = {"rows": {"J": {"state": "awaiting_children"}}, "sets": {"pending": {"J": None}}}

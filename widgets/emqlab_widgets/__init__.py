@@ -1,0 +1,25 @@
+"""The course's widgets: one stage, and what chooses its cases."""
+
+from emqlab_widgets.first_claim import first_claim
+from emqlab_widgets.here import here, progress_table
+from emqlab_widgets.lease import lease
+from emqlab_widgets.life import life
+from emqlab_widgets.path import path
+from emqlab_widgets.show import show
+from emqlab_widgets.stage import Stage, open
+from emqlab_widgets.table import Table
+from emqlab_widgets.transition import transition
+
+__all__ = [
+    "Stage",
+    "Table",
+    "first_claim",
+    "here",
+    "lease",
+    "life",
+    "open",
+    "path",
+    "progress_table",
+    "show",
+    "transition",
+]

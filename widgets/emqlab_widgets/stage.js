@@ -1,0 +1,814 @@
+// The stage: one job, one moment, any number of executors side by side.
+// Sections: tools; from a recording to moments; the ledger; predictions; the rails; two workers; the widget.
+// What is derived here is derived in Python too (emqlab.observe.moments, emqlab.teach.predict), in the same words.
+
+const COUNTERS = ["attempts", "failures", "stalled", "lease_epoch"];
+const EXTRAS = ["state", "last_error", "payload", "group", "parent"];
+const SETS = ["pending", "active", "schedule", "dead"];
+const PITCH = 36, CHIP = 64, TALL = 22, LANES = 4;
+const GLYPH = { read: "r", host: "h", write: "w", call: "w", guard: "d", reply: "a", world: "u" };
+const PATIENCE_MS = 5000; // a comm to a kernel that is gone fails without a word: after this the reader is told
+const NO_KERNEL = "No kernel is running: run the cell above to choose another case; stepping still works.";
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const night = matchMedia("(prefers-color-scheme: dark)");
+let serial = 0;
+
+// ---------------------------------------------------------------- tools
+
+function h(tag, props = {}, ...kids) {
+  const node = document.createElement(tag);
+  for (const [k, v] of Object.entries(props)) {
+    if (k.startsWith("on")) node.addEventListener(k.slice(2), v);
+    else if (v !== false && v != null) node.setAttribute(k, v === true ? "" : v);
+  }
+  node.append(...kids.flat().filter((kid) => kid != null && kid !== false));
+  return node;
+}
+const esc = (s) => String(s).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+const glyph = (kind) => h("i", { class: `g ${kind}` });
+const plain = (v) => v === null || typeof v !== "object"; // anything that is not a JSON object or list
+const own = (o, k) => !plain(o) && Object.hasOwn(o, k); // ids and groups may be called "constructor"
+const get = (o, k) => (own(o, k) ? o[k] : undefined);
+const secs = (ms) => `${+(ms / 1000).toFixed(1)} s`;
+const short = (text) => (text.length > 160 ? `${text.slice(0, 159)}…` : text);
+const whole = (text) => text.replaceAll("…", "…\u2060"); // a line does not end inside a shortened id
+const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+
+// ---------------------------------------------------------------- from a recording to moments
+
+/** RFC 7396: a null takes a key away, an object goes deeper, anything else replaces. */
+export function merge(state, patch) {
+  if (plain(patch) || Array.isArray(patch)) return patch;
+  const out = Object.assign(Object.create(null), plain(state) ? {} : state);
+  for (const [k, v] of Object.entries(patch)) {
+    if (v === null) delete out[k];
+    else out[k] = merge(out[k], v);
+  }
+  return out;
+}
+
+/** For each executor, one moment before anything was sent and one after each step. */
+export function moments(rec) {
+  return rec.executors.map((ex) => {
+    let at = 0;
+    let m = { state: rec.before, frame: null, last: null, said: null, reads: new Set(), writes: new Set(), counts: [0, 0], wrote: false, clock: rec.now_ms, started: false, ended: false };
+    return [m, ...rec.steps.map((step) => {
+      const frame = ex.frames[at]?.step === step.id ? ex.frames[at++] : null;
+      return (m = after(m, frame, at === ex.frames.length, ex.reply));
+    })];
+  });
+}
+function after(m, frame, ended, reply) {
+  const last = frame ?? m.last, phase = frame?.phase;
+  const through = phase === "write" && !own(frame.reply, "error");
+  // After an answer another transition begins, which has written nothing yet.
+  const goesOn = !frame || (m.last && !["reply", "call", "world"].includes(m.last.phase));
+  const said = last && (ended || phase === "call") ? last.reply ?? null : null;
+  return {
+    state: frame?.patch ? merge(m.state, frame.patch) : m.state, frame, last,
+    said: !last && ended ? reply ?? null : said,
+    reads: new Set([...m.reads, ...(frame?.reads ?? [])]), writes: new Set([...m.writes, ...(frame?.writes ?? [])]),
+    counts: [m.counts[0] + (phase === "read" || phase === "host"), m.counts[1] + through],
+    wrote: (goesOn && m.wrote) || frame?.writes?.length > 0,
+    clock: frame?.clock ?? m.clock, started: m.started || !!frame, ended,
+  };
+}
+/** No transition is half-way: the executor has answered, or its frames are whole verbs. */
+const settled = (m) => m.ended || m.last?.phase === "call" || m.last?.phase === "world";
+
+export function place(state, id) {
+  const held = Object.keys(state.sets).filter((k) => own(state.sets[k], id));
+  return held.length ? held.join(" + ") : own(state.rows, id) ? "no set" : "gone";
+}
+
+/** "held": a running transition has the id in hand; "lost": one has left it in no set; else "". */
+export function astray(rec, m, id) {
+  const waits = get(get(m.state.rows, id), "state") === "awaiting_children";
+  if (place(m.state, id) !== "no set" || place(rec.before, id) === "no set" || waits) return "";
+  return settled(m) ? "lost" : "held";
+}
+
+export function verdict(rec, ms, i) {
+  const m = ms[i], was = place(rec.before, rec.subject), away = astray(rec, m, rec.subject);
+  const is = away === "held" ? "in hand" : place(m.state, rec.subject);
+  const stamp = away === "lost" ? "lost" : own(m.said, "error") ? (m.wrote ? "broke off" : "refused") : "";
+  const lived = was === "gone" && ms.slice(0, i + 1).some((x) => place(x.state, rec.subject) !== "gone");
+  const before = lived ? "new" : was, stays = m.ended ? "stays " : "";
+  const text = before !== is ? `${before} → ${is}` : is === "gone" ? (m.ended ? "stays gone" : "not there") : `${stays}in ${is}`;
+  return { was: before, is, said: m.said, stamp, text };
+}
+
+export function noteAt(rec, ms, i) {
+  const m = ms[i];
+  if (i === 0) return "Nothing has been sent.";
+  if (m.frame?.note) return m.frame.note;
+  if (!m.last && m.ended) return "Unsupported here: nothing is sent.";
+  if (m.ended) return m.last.phase === "call" || m.last.phase === "world" ? "Sends nothing more." : "Has answered.";
+  return m.started ? "Sends nothing for this." : "Not sent yet.";
+}
+
+/** What a key, an id, an epoch or a time looks like in a narrow column. */
+export function brief(text, rec) {
+  return String(text)
+    .replaceAll(`emq:{${rec.queue}}:`, "").replace("{emq}:", "").replace(/^$/, "base").replaceAll(`job:${rec.subject}`, "row")
+    .replace(/\b[A-Z]{3}[0-9A-Za-z]{7}([0-9A-Za-z]{4})\b/g, "…$1").replace(/\b([0-9a-f]{4})[0-9a-f]{36}\b/g, "$1…")
+    .replace(/^\d{13}$/, (n) => (+n === rec.now_ms ? "now" : `now${+n > rec.now_ms ? "+" : "−"}${Math.abs(n - rec.now_ms)}`));
+}
+function value(v, rec) {
+  if (v === null || v === undefined) return "nil";
+  if (Array.isArray(v)) return `[${v.map((x) => value(x, rec)).join(", ")}]`;
+  return v === "" ? '""' : brief(v, rec);
+}
+export function replyText(r, rec) {
+  if (!r || !Object.keys(r).length) return "";
+  return r.error ?? (r.unsupported != null ? `unsupported ${r.unsupported}` : value(r.ok, rec));
+}
+export function commandText(f, rec) {
+  if (f.command?.length) return f.command.map((a, k) => (k ? brief(a, rec) : String(a))).join(" ");
+  return f.phase === "world" ? "nothing is sent" : "";
+}
+
+// ---------------------------------------------------------------- the ledger
+
+/** The name under which frames list a ledger field among their reads and writes. */
+const slotOf = (field) => field.replace("/", ".").replace(/^metrics\.(\w+)/, "metrics:$1.count").replace(/^other\./, "");
+const hit = (slot, set) => set.has(slot) || set.has(slot.replace(" ", "."));
+const ends = (key) => [key.slice(0, key.indexOf("/")), key.slice(key.indexOf("/") + 1)];
+
+function stored(rec, field, state) {
+  const [group, key] = ends(field);
+  if (group !== "row") return get(state[group], key);
+  const row = get(state.rows, rec.subject);
+  return plain(row) ? (row && key === "attempts" ? `(${row})` : undefined) : get(row, key);
+}
+function delta(was = "0", is = "0") {
+  const whole = /^(0|-?[1-9]\d*)$/;
+  if (!whole.test(was) || !whole.test(is)) return "";
+  const by = BigInt(is) - BigInt(was); // counters go to 2^63 − 1
+  return by === 0n ? "" : by > 0n ? `+${by}` : `−${-by}`;
+}
+
+/** One line of the ledger: before, now, how it was touched, and the delta. */
+export function line(rec, field, m) {
+  const slot = slotOf(field), was = stored(rec, field, rec.before), is = stored(rec, field, m.state);
+  const read = hit(slot, m.reads), wrote = hit(slot, m.writes);
+  const deleted = field.startsWith("row/") && m.writes.has("row") && is === undefined && (was !== undefined || wrote);
+  const counted = /^(row\/(attempts|failures|stalled)$|metrics\/|other\/gactive)/.test(field) && !deleted;
+  return {
+    was, is, changed: was !== is, deleted, kind: wrote || deleted ? "w" : read ? "r" : "u",
+    word: deleted ? "deleted" : wrote ? (read ? "read, written" : "written") : read ? "read" : "untouched",
+    delta: counted ? delta(was, is) : "",
+  };
+}
+export function show(v, field, rec) {
+  if (v === undefined || v === null) return field.startsWith("metrics/") ? "0" : "absent";
+  if (field === "row/lease_epoch") return v === rec.run_id ? "this epoch" : "earlier epoch";
+  return v === "" ? '""' : String(v);
+}
+export const label = (field) => field.replace(/^(row|other)\//, "").replace("metrics/", "metrics:");
+
+/** The fields worth a line: the four counters always, the rest when someone touched them. */
+export function fields(rec, all) {
+  const out = COUNTERS.map((f) => `row/${f}`);
+  for (const f of EXTRAS)
+    if (all.map((ms) => line(rec, `row/${f}`, ms.at(-1))).some((l) => l.kind !== "u" || l.changed)) out.push(`row/${f}`);
+  for (const g of ["metrics", "other"]) {
+    const seen = new Set(all.flat().flatMap((m) => Object.keys(m.state[g] ?? {})));
+    out.push(...[...seen].sort().map((k) => `${g}/${k}`));
+  }
+  return out;
+}
+export function rails(all) {
+  const seen = new Set(all.flat().flatMap((m) => Object.keys(m.state.sets)));
+  return [...SETS, ...[...seen].filter((k) => !SETS.includes(k)), "no set"];
+}
+export function members(state, rail) {
+  if (rail === "no set") return Object.keys(state.rows).filter((id) => place(state, id) === rail).sort();
+  const set = get(state.sets, rail);
+  return plain(set) ? [] : Object.keys(set).sort();
+}
+
+/** The marker pen: per executor, whether it is an odd one out on this line at this step. */
+export function differs(rec, all, key, i) {
+  const [group, name] = ends(key);
+  const vals = all.map((ms) => {
+    if (group !== "set") return JSON.stringify(line(rec, key, ms[i]).is ?? null);
+    const set = name === "no set" ? members(ms[i].state, name) : get(ms[i].state.sets, name) || {};
+    return JSON.stringify(plain(set) || Array.isArray(set) ? set : Object.entries(set).sort());
+  });
+  const freq = vals.map((v) => vals.filter((w) => w === v).length), most = Math.max(...freq);
+  const split = new Set(vals.filter((_, e) => freq[e] === most)).size > 1;
+  return freq.map((n) => n < most || split);
+}
+
+// ---------------------------------------------------------------- predictions
+
+const WHAT = ["place", "stamp", "reply", "delta", "value"];
+
+function resolve(rec, about) {
+  const e = rec.executors.findIndex((ex) => about.startsWith(`${ex.name}/`));
+  if (e < 0) throw new Error(`${about} names no executor of this recording`);
+  const [what, ...rest] = about.slice(rec.executors[e].name.length + 1).split("/"), name = rest.join("/");
+  if (!WHAT.includes(what) || (what === "delta" || what === "value") !== !!name) throw new Error(`nothing that can be asked: ${about}`);
+  const column = moments(rec)[e], other = column.some((m) => own(m.state.other, name));
+  const field = !name ? "" : name.startsWith("metrics:") ? name.replace("metrics:", "metrics/") : `${other ? "other" : "row"}/${name}`;
+  return { e, column, what, field };
+}
+const lastReply = (column) => column.findLast((m) => m.said) ?? column.at(-1);
+
+/** What the run says about `<executor>/place`, `…/stamp`, `…/reply`, `…/delta/<field>`, `…/value/<field>`. */
+export function answer(rec, about) {
+  const { column, what, field } = resolve(rec, about), n = column.length - 1;
+  if (what === "place") return verdict(rec, column, n).is;
+  const last = lastReply(column);
+  if (what === "reply") return replyText(last.said, rec);
+  if (what === "stamp") {
+    const now = verdict(rec, column, n).stamp;
+    return now || (own(last.said, "unsupported") ? "unsupported" : verdict(rec, column, column.indexOf(last)).stamp || "answered");
+  }
+  const l = line(rec, field, column[n]);
+  if (l.deleted) return "deleted";
+  const shown = show(l.is, field, rec);
+  return what === "value" ? shown : l.delta || (l.changed ? shown : "0");
+}
+
+/** The step and the frame that made the difference: the last change, else what refused, else the telling read. */
+function decided(rec, { column, what, field }) {
+  const sent = column.map((m, k) => [k, m.frame]).filter(([, f]) => f);
+  if (!sent.length) return [column.length - 1, null];
+  const vals = column.map((m) => {
+    if (what === "place") return place(m.state, rec.subject);
+    if (!field) return "";
+    const l = line(rec, field, m);
+    return JSON.stringify([l.is ?? null, l.deleted]);
+  });
+  const changed = sent.filter(([k]) => vals[k] !== vals[k - 1]);
+  if (changed.length) return changed.at(-1);
+  const acts = sent.filter(([, f]) => !["reply", "guard", "world"].includes(f.phase));
+  const reads = (slot) => acts.filter(([, f]) => {
+    const call = f.phase === "call";
+    if (!call && f.phase !== "read" && f.phase !== "host") return false;
+    const touched = [...(f.reads ?? []), ...(call ? [...(f.writes ?? []), ""] : [])];
+    return touched.some((name) => slot === "" || slot === name || (slot === "row" && name.startsWith("row.")));
+  });
+  const first = (...lists) => lists.find((list) => list.length).at(-1);
+  if (own(lastReply(column).said, "error")) return first(acts.filter(([, f]) => own(f.reply, "error")), reads(""), sent);
+  return first(field ? reads(slotOf(field)) : [], reads("row"), reads(""), acts, sent);
+}
+export const deciding = (rec, about) => decided(rec, resolve(rec, about))[1] ?? {};
+
+export function judge(rec, question, guess) {
+  const asked = resolve(rec, question.about), right = answer(rec, question.about), [step, f] = decided(rec, asked);
+  const same = (t) => t.trim().replaceAll("−", "-"), ok = same(guess) === same(right);
+  const command = f ? commandText(f, rec) : "", told = replyText(f?.reply, rec);
+  const because = !f ? "Nothing was sent."
+    : `Step ${step} decided it: ${command ? command + (told ? ` → ${told}.` : ".") : `the answer ${told}.`}`;
+  return { ok, guess, answer: right, step, command, sentence: `You said ${guess}${ok ? ". " : `; it is ${right}. `}${because}` };
+}
+
+// ---------------------------------------------------------------- the rails
+
+const timed = (name) => name === "active" || name === "schedule";
+/** The recording's axis; where the clock moves, widened so that every moment, lease and due time of a minute is on it. */
+function axisOf(rec, all) {
+  const [from, to] = rec.axis ?? [-12000, 44000], moved = all.flat().filter((m) => m.clock !== rec.now_ms);
+  const scores = moved.flatMap((m) => ["active", "schedule"].flatMap((s) => members(m.state, s).map((id) => +m.state.sets[s][id])).filter((t) => t - m.clock <= 60000));
+  const last = Math.max(-Infinity, ...[...scores, ...moved.map((m) => m.clock)].map((t) => t - rec.now_ms));
+  return [Math.min(from, ...moved.map((m) => m.clock - rec.now_ms)), last > to - (to - from) / 5 && scores.length ? Math.max(to, last + (last - from) / 5) : Math.max(to, last)];
+}
+const scale = (rec, W) => (ms) => 4 + Math.max(0, Math.min(1, (ms - rec.now_ms - rec.axis[0]) / (rec.axis[1] - rec.axis[0]))) * (W - 8);
+const beyond = (rec, ms) => ms - rec.now_ms > rec.axis[1] || ms - rec.now_ms < rec.axis[0];
+function tickOf(rec) {
+  const span = rec.axis[1] - rec.axis[0];
+  return [5, 10, 30, 60, 300, 600, 1800, 3600, 21600, 86400].map((s) => s * 1000).find((ms) => span / ms <= 24) ?? span;
+}
+
+/** Which rails, how high, and in which lane of a time rail an id goes: one each, as far as they go. */
+function plan(rec, all) {
+  const names = rails(all), lane = new Map();
+  let top = 0;
+  const at = names.map((name) => {
+    const ids = timed(name) ? [...new Set(all.flat().flatMap((m) => members(m.state, name)))].sort((a, b) => (b === rec.subject) - (a === rec.subject) || (a < b ? -1 : 1)) : [];
+    ids.forEach((id, k) => lane.set(`${name}/${id}`, k % LANES));
+    const rail = { name, top, rows: Math.max(1, Math.min(LANES, ids.length)) };
+    top += rail.rows * PITCH;
+    return rail;
+  });
+  return { names, at, lane, height: top, of: (name) => at.find((r) => r.name === name) };
+}
+
+/** Where each chip sits. A shelf keeps the slot of an id that has left, so nothing jumps; a full one counts the rest. */
+function spots(rec, layout, state, clock, W) {
+  const x = scale(rec, W), out = new Map(), more = [];
+  for (const { name, top } of layout.at) {
+    const here = members(state, name);
+    if (timed(name)) for (const id of here) {
+      const score = +state.sets[name][id], at = x(score), over = score <= clock;
+      const y = top + (layout.lane.get(`${name}/${id}`) ?? 0) * PITCH + 7;
+      out.set(id, { rail: name, score, at, over, x: Math.max(1, Math.min(over ? at - CHIP - 2 : at + 2, W - CHIP - 1)), y });
+    } else {
+      let slots = [...new Set([...members(rec.before, name), ...here])].sort();
+      if (slots.length * (CHIP + 8) + 10 > W) {
+        const room = Math.max(1, Math.floor((W - 46) / (CHIP + 8))), kept = slots.slice(0, room);
+        if (slots.includes(rec.subject) && !kept.includes(rec.subject)) kept[room - 1] = rec.subject;
+        slots = kept;
+        const hidden = here.filter((id) => !kept.includes(id)).length;
+        if (hidden) more.push({ x: 12 + room * (CHIP + 8), y: top + 22, text: `+${hidden}` });
+      }
+      for (const id of here) if (slots.includes(id) && !out.has(id)) out.set(id, { rail: name, score: null, x: 10 + slots.indexOf(id) * (CHIP + 8), y: top + 7 });
+    }
+  }
+  return { out, more };
+}
+
+const SEAL = "M-4-9.5H4L9.5-4V4L4 9.5H-4L-9.5 4V-4Z";
+const seal = (n, cls = "") => `<g class="seal ${cls}"><path d="${SEAL}"/><text text-anchor="middle" y="4">${esc(n.length > 2 ? "…" : n)}</text></g>`;
+const nowLine = (x, W, from, to) => `<path class="now" d="M${x} ${from}V${to}"/>` +
+  (x > W - 34 ? `<text class="small" text-anchor="end" x="${x - 4}" y="${to}">now</text>` : `<text class="small" x="${x + 4}" y="${to}">now</text>`);
+
+/** A lease or a due time: a bar between now and the score, ahead (full) or behind (dashed). */
+function bar(rec, s, now, clock, W, past) {
+  const y = s.y + TALL / 2, [a, b] = s.over ? [s.at, now] : [now, s.at], off = beyond(rec, s.score);
+  const word = s.over ? `${s.rail === "active" ? "expired" : "due"} ${secs(clock - s.score)} ago` : s.rail === "active" ? `${secs(s.score - clock)} left` : `due in ${secs(s.score - clock)}`;
+  const half = word.length * 2.9, mid = Math.max(half, Math.min(W - half, (a + b) / 2));
+  const right = now + 6 + 2 * half < W;
+  const text = s.over ? `<text class="small" ${right ? `x="${now + 6}"` : `x="${now - 6}" text-anchor="end"`} y="${y - (right ? 5 : 8)}">${word}</text>`
+    : b - a < 2 * half ? `<text class="small" text-anchor="end" x="${Math.max(2 * half, s.at - 4)}" y="${y - 8}">${word}</text>`
+    : `<text class="small" text-anchor="middle" x="${mid}" y="${y - 8}">${word}</text>`;
+  return `<g class="${past ? "past" : ""}"><rect class="lease ${s.over ? "over" : ""}" x="${a}" y="${y - 4}" width="${Math.max(0, b - a)}" height="8"/>` +
+    `<path class="post ${off ? "off" : ""}" d="M${s.at} ${y - 9}v18"/>${text}</g>`;
+}
+/** From where the job stood to where it is: straight if it can, else along the gap beside its rail, behind no chip. */
+function trail(s, t, other) {
+  const u = t.y > s.y ? 1 : -1, lo = Math.max(s.x, t.x) + 12, hi = Math.min(s.x, t.x) + CHIP - 12, y0 = s.y + (u > 0 ? TALL : 0), y1 = u > 0 ? t.y - 3 : t.y + TALL + 3;
+  const x0 = s.x + CHIP / 2, x1 = t.x + CHIP / 2, v = t.x > s.x ? 1 : -1, gap = y0 + 7 * u, r = 4;
+  const way = lo <= hi ? `M${(lo + hi) / 2} ${y0}V${y1}`
+    : `M${x0} ${y0}V${gap - r * u}Q${x0} ${gap} ${x0 + r * v} ${gap}H${x1 - r * v}Q${x1} ${gap} ${x1} ${gap + r * u}V${y1}`;
+  return `<path class="trail ${other ? "other" : ""}" d="${way}m-4 ${-5 * u}l4 ${5 * u}l4 ${-5 * u}"/>`;
+}
+
+function drawRails(svg, rec, layout, m, W) {
+  const x = scale(rec, W), now = x(m.clock), { out, more } = spots(rec, layout, m.state, m.clock, W), start = spots(rec, layout, rec.before, rec.now_ms, W).out;
+  let back = "";
+  for (const { name, top, rows } of layout.at) {
+    const set = get(m.state.sets, name);
+    for (let k = 0; k < rows; k++) {
+      const y = top + k * PITCH + PITCH / 2;
+      back += `<path class="rail ${name === "no set" ? "none" : ""}" d="M0 ${y + (timed(name) || name === "no set" ? 0 : 13)}H${W}"/>`;
+      const tick = tickOf(rec);
+      if (timed(name)) for (let t = Math.ceil(rec.axis[0] / tick) * tick; t <= rec.axis[1]; t += tick) back += `<path class="rail" d="M${x(rec.now_ms + t)} ${y - 3}v6"/>`;
+    }
+    if (plain(set) && set) back += `<text class="small" x="10" y="${top + 12}">a ${esc(set)}, not a sorted set</text>`;
+  }
+  const active = layout.of("active"), due = layout.of("schedule");
+  back += nowLine(now, W, active.top + 1, due.top + due.rows * PITCH - 3);
+  for (const s of out.values()) if (s.score != null) back += bar(rec, s, now, m.clock, W);
+  for (const s of more) back += `<text class="small" x="${s.x}" y="${s.y}">${s.text}</text>`;
+  for (const [id, s] of start) {
+    const t = out.get(id);
+    if (t?.rail === s.rail) continue;
+    if (s.score != null && m.clock === rec.now_ms) back += bar(rec, s, now, m.clock, W, true);
+    back += `<rect class="was" x="${s.x}" y="${s.y}" width="${CHIP}" height="${TALL}" rx="4"/><text class="id" x="${s.x + 7}" y="${s.y + 15}">${esc(id.slice(-4))}</text>`;
+    if (t) back += trail(s, t, id !== rec.subject);
+  }
+  svg.setAttribute("width", W); svg.setAttribute("height", layout.height);
+  svg.back.innerHTML = back;
+  for (const [id, s] of out) drawChip(svg, rec, m, id, s);
+  for (const [id, g] of svg.chips) if (!out.has(id)) { g.remove(); svg.chips.delete(id); }
+}
+function drawChip(svg, rec, m, id, s) {
+  let g = svg.chips.get(id);
+  if (!g) {
+    g = document.createElementNS(svg.namespaceURI, "g");
+    svg.append(g); svg.chips.set(id, g);
+  }
+  const row = get(m.state.rows, id), n = String(get(row, "attempts") ?? ""), away = s.rail === "no set" ? astray(rec, m, id) : "";
+  g.setAttribute("class", `chip ${id === rec.subject ? "" : "other"} ${row ? "" : "ghost"} ${away}`);
+  g.innerHTML = `<title>${esc(id)}</title><rect width="${CHIP}" height="${TALL}" rx="4"/><text x="7" y="15">${esc(id.slice(-4))}</text>` +
+    (/^[1-9]\d*$/.test(n) ? `<g transform="translate(${CHIP - 13},11)">${seal(n)}</g>` : "") +
+    (away === "held" ? `<text class="small" x="${CHIP + 6}" y="15">in hand</text>` : "");
+  g.style.transform = `translate(${s.x}px,${s.y}px)`;
+}
+
+// ---------------------------------------------------------------- two workers, one server
+
+const leased = (rec, m) => own(get(m.state.sets, "active"), rec.subject);
+/** Whether a frame leased the subject: it was not in active, and then it was. */
+const claims = (rec, ms, n) => ms[n + 1].frame?.phase === "call" && leased(rec, ms[n + 1]) && !leased(rec, ms[n]);
+
+/** Time runs right, on the same scale and from the same edge as the active rail below. */
+function drawTime(svg, rec, ms, i, left, W, go) {
+  const wide = W - left > 480, d = wide ? 11 : 6, gap = wide ? 74 : 60, lane = { A: 46, server: 46 + gap, B: 46 + 2 * gap }, H = lane.B + 46;
+  const at = scale(rec, W - left), x = (t) => left + at(t);
+  const fr = ms.map((m, n) => ({ f: m.frame, n: n - 1, t: m.clock })).filter((e) => e.f);
+  const cls = (n) => (n >= i ? "later" : n === i - 1 ? "here" : "");
+  let back = "", front = "";
+  for (const [n, y] of Object.entries(lane))
+    back += `<path class="rail" d="M${left} ${y}H${W}"/><text class="who" x="${wide ? 18 : 0}" y="${y + 4}">${n === "server" ? n : `worker ${n}`}</text>`;
+
+  // what the server holds: leased, expired, waiting; the same bar as on the active rail
+  const spell = (kind, a, b, n, word) => {
+    const y = lane.server, w = b - a;
+    back += kind === "wait" ? `<path class="wait ${cls(n)}" d="M${a} ${y}H${b}"/>` : `<rect class="lease ${kind} ${cls(n)}" x="${a}" y="${y - 5}" width="${w}" height="10"/>`;
+    if (wide && w > 40) back += `<text class="small ${cls(n)}" text-anchor="middle" x="${(a + b) / 2}" y="${y + 20}">${word}</text>`;
+  };
+  const spells = [];
+  for (const { n, t } of fr) {
+    const st = ms[n + 1].state, score = +(get(get(st.sets, "active"), rec.subject) ?? 0), where = place(st, rec.subject), open = spells.at(-1);
+    if (open) open.to = x(t);
+    if (open?.key !== where + score) spells.push({ key: where + score, score, where, n, x: x(t), to: x(t), token: get(get(st.rows, rec.subject), "attempts") ?? "" });
+  }
+  for (const s of spells) {
+    const due = s.score ? Math.min(s.to, x(s.score)) : s.to;
+    if (s.score) {
+      spell("", s.x, due, s.n, `leased, token ${esc(s.token)}`);
+      if (due < s.to) spell("over", due, s.to, s.n, "expired");
+      if (x(s.score) <= s.to) back += `<path class="post ${cls(s.n)}" d="M${due} ${lane.server - 10}v20"/>`;
+    } else if (s.where === "pending") spell("wait", s.x, s.to, s.n, "pending");
+  }
+
+  const held = {}, spans = [];
+  for (const { f, n, t } of fr) {
+    const X = x(t), who = f.by === "A" || f.by === "B" ? f.by : "server", server = who === "server", y = lane[who], up = y < lane.server ? -1 : 1;
+    const edge = lane.server + up * 7, c = cls(n), bad = f.reply?.error ? "bad" : "", claim = claims(rec, ms, n);
+    if (!server) {
+      const on = held[who], until = f.phase === "call" ? X - d : X;
+      if (on) for (const [cl, to] of [["later", until], ["", Math.min(until, n < i ? until : x(ms[i].clock))]])
+        if (to > on.x && (cl || on.n < i)) back += `<path class="hold ${on.silent} ${cl}" d="M${on.x} ${y}H${to}"/>`;
+      const keeps = on && !bad && leased(rec, ms[n]) && leased(rec, ms[n + 1]); // an extension
+      if (on && f.phase === "call" && !keeps) spans.push({ who, from: on.since, to: X, n });
+      held[who] = f.phase === "world" ? (on ? { x: X, n, since: on.since, silent: "silent" } : null) : claim || keeps ? { x: X + d, n, since: keeps ? on.since : X, silent: "" } : null;
+      if (f.phase === "call") {
+        const tip = (x0, y0, x1, y1) => { const L = Math.hypot(x1 - x0, y1 - y0), ux = (x1 - x0) / L, uy = (y1 - y0) / L; return `M${x1 - 6 * ux - 3 * uy} ${y1 - 6 * uy + 3 * ux}L${x1} ${y1}L${x1 - 6 * ux + 3 * uy} ${y1 - 6 * uy - 3 * ux}`; };
+        const dy = edge - y;
+        back += `<path class="msg ${c}" d="M${X - d} ${y}l${d} ${dy}${tip(X - d, y, X, edge)}"/><path class="msg ${bad} ${c}" d="M${X} ${edge}l${d} ${-dy}${tip(X, edge, X + d, y)}"/>`;
+      }
+    }
+    // the label: a number, the deed, the answer
+    const ly = server ? y - 24 : y + up * 20, flip = !server && X - left > (W - left) * 0.7;
+    const word = rec.steps[n].word.replace(/^[AB] /, ""), ans = f.phase !== "call" || server ? "" : bad ? "refused" : f.reply?.ok === 1 ? "done" : claim ? "" : "nothing";
+    front += `<g class="event ${c} ${bad}" data-n="${n + 1}" transform="translate(${X},${ly})"><rect class="hit" x="-14" y="-14" width="28" height="28"/><circle r="9"/><text text-anchor="middle" y="4">${n + 1}</text></g>`;
+    if (wide) front += `<text class="${c}" text-anchor="${server ? "middle" : flip ? "end" : "start"}" x="${X + (server ? 0 : flip ? -14 : 14)}" y="${server ? ly - 15 : ly + 4}">${esc(word)}${ans ? `, <tspan class="${bad}">${ans}</tspan>` : ""}</text>`;
+    if (f.token != null) front += `<g class="${c}" transform="translate(${claim ? X + d : X - d},${y})">${seal(String(f.token), bad)}</g>`;
+  }
+  // the seconds in which two workers believe they hold the job
+  const both = spans.flatMap((p) => spans.filter((q) => p.who < q.who).map((q) => [Math.max(p.from, q.from), Math.min(p.to, q.to), Math.min(p.n, q.n)])).filter(([a, b]) => b > a)
+    .map(([a, b, n]) => `<g class="${cls(n - 1)}"><rect class="both" x="${a}" y="${lane.A}" width="${b - a}" height="${lane.B - lane.A}"/>` +
+      (wide ? `<text class="small" text-anchor="middle" x="${(a + b) / 2}" y="${lane.A + 24}">two holders</text>` : "") + "</g>").join("");
+  svg.setAttribute("width", W); svg.setAttribute("height", H);
+  svg.innerHTML = both + nowLine(x(ms[i].clock), W, 6, H - 4) + back + front;
+  svg.onclick = (e) => { const g = e.target.closest(".event"); if (g) go(+g.dataset.n); };
+}
+
+// ---------------------------------------------------------------- the widget
+
+/** The host's ground decides: the nearest painted ancestor, wherever the widget stands. */
+function isDark(node) {
+  for (let n = node; n; n = n.parentElement ?? n.getRootNode().host) {
+    const c = getComputedStyle(n).backgroundColor.match(/[\d.]+/g)?.map(Number);
+    if (c && (c[3] ?? 1) > 0.5) return 0.3 * c[0] + 0.6 * c[1] + 0.1 * c[2] < 110;
+  }
+  return night.matches;
+}
+const svgNode = (cls) => {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("class", cls); svg.setAttribute("aria-hidden", "true");
+  return svg;
+};
+/** JSON as `emqlab run` takes it, one command a line. */
+const caseText = (c) => JSON.stringify(c, null, 1).replace(/\n {3,}/g, " ").replace(/\n {2}([\]}])/g, "$1");
+
+function render({ model, el }) {
+  const uid = `emq${++serial}`;
+  const wanted = model.get("picks") ?? [];
+  let source, rec, all, layout, rows, columns = [], buttons = [];
+  let i = 0, landing = 0, timer = null, patience = null, queued = "";
+  let asked = [], guesses = [], judged = null, held = false;
+
+  // -- the parts that are there from the start
+  const say = h("p", { class: "quiet", "aria-live": "polite" });
+  const trouble = h("p", { class: "trouble", role: "status" });
+  const about = h("p", { class: "about" }), quiz = h("div", { class: "quiz" });
+  const picks = h("div", { class: "picks" });
+  const range = h("input", { type: "range", min: 0, step: 1, "aria-label": "Step", oninput: () => { stop(); go(+range.value); } });
+  const count = h("span", { class: "count" });
+  const run = h("button", { type: "button", class: "run", onclick: () => (held ? reveal(guesses) : timer ? stop() : play()) }, "Run");
+  const skip = h("button", { type: "button", class: "skip", onclick: () => { reveal(null); run.focus(); } }, "Show me without guessing");
+  const back = h("button", { type: "button", "aria-label": "Step back", onclick: () => { stop(); go(i - 1); } }, "← Back");
+  const next = h("button", { type: "button", "aria-label": "Step forward", onclick: () => { stop(); go(i + 1); } }, "Step →");
+  const body = h("div", { class: "body" });
+  const root = h("section", { class: "emq", "data-lm-suppress-shortcuts": "true", "aria-labelledby": uid },
+    h("header", {}, h("h3", { id: uid }, model.get("title") ?? ""), h("p", {}, model.get("question") ?? "")),
+    picks, trouble, quiz, h("div", { class: "transport", role: "group", "aria-label": "Steps" }, run, skip, back, next, range, count), say, body);
+  el.replaceChildren(root);
+
+  // -- picking a case: with `recordings` in the browser, else by asking the kernel
+  const chosen = (p, choice) => choice?.[p.name] ?? p.options[0].value;
+  const codeOf = (choice) => wanted.map((p) => chosen(p, choice)).join("/");
+  const controls = wanted.map((p) => {
+    if (p.kind === "radio") {
+      const boxes = p.options.map((o) => h("input", { type: "radio", name: uid + p.name, value: o.value, onchange: () => choose(p.name, o.value) }));
+      picks.append(h("fieldset", {}, h("legend", {}, p.label), p.options.map((o, k) => h("label", { title: o.about }, boxes[k], h("span", {}, o.label)))));
+      return (v) => boxes.forEach((b) => { b.checked = b.value === v; });
+    }
+    const box = h("select", { onchange: () => choose(p.name, box.value) }, p.options.map((o) => h("option", { value: o.value }, o.about ? `${o.label}: ${o.about}` : o.label)));
+    picks.append(h("label", { class: "pick" }, h("span", {}, p.label), box));
+    return (v) => { box.value = v; };
+  });
+  picks.append(about);
+  const setPicks = (choice) => controls.forEach((set, k) => set(chosen(wanted[k], choice)));
+  /** The choice that the recording on show answers. */
+  const onShow = () => (Object.keys(model.get("shown") ?? {}).length ? model.get("shown") : model.get("choice"));
+
+  function choose(name, v) {
+    const choice = { ...model.get("choice"), [name]: v }, local = model.get("recordings")?.[codeOf(choice)];
+    tell("");
+    model.set("trouble", ""); model.set("choice", choice); model.save_changes();
+    if (local) { model.set("answered", []); return load(); }
+    root.setAttribute("aria-busy", "true"); picks.setAttribute("aria-busy", "true");
+    say.textContent = "Running the case.";
+    clearTimeout(patience);
+    patience = setTimeout(() => { ready(); setPicks(onShow()); model.set("choice", onShow()); tell(NO_KERNEL); }, PATIENCE_MS);
+  }
+  function ready() {
+    clearTimeout(patience);
+    root.removeAttribute("aria-busy"); picks.removeAttribute("aria-busy");
+  }
+  function tell(text) { put(trouble, text); trouble.hidden = !text; }
+
+  function load() {
+    ready();
+    const choice = model.get("choice"), local = model.get("recordings")?.[codeOf(choice)], found = local ?? model.get("recording");
+    setPicks(local ? choice : onShow());
+    if (!found?.executors) return tell("Nothing has been recorded yet.");
+    if (found.v > 1) return tell(`This recording is of version ${found.v}; this page reads version 1.`);
+    tell(model.get("trouble") ?? "");
+    if (!local) model.set("choice", onShow());
+    if (found === source && (model.get("predict") ?? asked) === asked) return jump();
+    stop();
+    const first = !rec;
+    source = found; all = moments(found); rec = { ...found, axis: axisOf(found, all) };
+    asked = model.get("predict") ?? [];
+    const known = model.get("answered") ?? [];
+    guesses = asked.map((q) => known.find((a) => a.ask === q.ask)?.guess);
+    judged = asked.length && guesses.every((g) => g !== undefined) ? asked.map((q, k) => judge(rec, q, guesses[k])) : null;
+    held = asked.length > 0 && !judged;
+    landing = Math.min(model.get("step") ?? rec.steps.length, rec.steps.length);
+    model.set("step", null);
+    question();
+    build();
+    go(held ? 0 : landing, first);
+  }
+
+  // -- the prediction: between pick and run
+  function question() {
+    quiz.replaceChildren(...asked.map((q, k) => h("fieldset", {}, h("legend", {}, q.ask), h("span", { class: "options" }, q.options.map((o) => h("label", {},
+      h("input", { type: "radio", name: `${uid}q${k}`, value: o, checked: guesses[k] === o, onchange: () => { guesses[k] = o; hold(); } }), h("span", {}, o)))))));
+    quiz.hidden = !asked.length;
+    hold();
+  }
+  function hold() {
+    root.classList.toggle("held", held);
+    run.disabled = held && guesses.includes(undefined);
+    range.disabled = held; skip.hidden = !held;
+    quiz.querySelectorAll("fieldset").forEach((f) => { f.disabled = !held; });
+  }
+  /** Ends the waiting: with guesses they are judged and sent to Python, without the outcome is just shown. */
+  function reveal(given) {
+    held = false;
+    judged = given && asked.map((q, k) => judge(rec, q, given[k]));
+    hold(); build(); go(landing, true);
+    if (!judged) { quiz.hidden = true; go(landing); return; }
+    model.set("answered", judged.map((j, k) => ({ ask: asked[k].ask, guess: j.guess, answer: j.answer, ok: j.ok })));
+    model.save_changes();
+    say.textContent = judged.map((j, k) => `${j.ok ? "Right" : "Wrong"}. ${asked[k].ask} ${j.sentence}`).join(" ");
+  }
+  function verdicts(ex) {
+    const mine = (judged ?? []).map((j, k) => [j, asked[k]]).filter(([, q]) => q.about.startsWith(`${ex.name}/`));
+    return mine.map(([j, q]) => h("li", { class: j.ok ? "right" : "wrong" },
+      h("span", { class: "badge" }, j.ok ? "✓ right" : "✗ wrong"), h("span", { class: "why" }, h("span", { class: "q" }, `${q.ask} `), `${j.sentence} `,
+        j.step && j.command !== undefined ? h("button", { type: "button", class: "jump", "aria-label": `Go to step ${j.step}`, onclick: () => { stop(); go(j.step); } }, `See step ${j.step}`) : null)));
+  }
+
+  // -- the parts that stay while stepping
+  function build() {
+    const n = rec.executors.length;
+    const seen = held ? all.map((ms) => [ms[0]]) : all; // held: nothing of the outcome, not even which lines there are
+    layout = plan(rec, seen); rows = fields(rec, seen);
+    aboutCase(n);
+    const lab = (key, text, cls = "", rowsHigh = 1) => h("div", { class: `lab ${cls}`, "data-key": key, title: text.length > 14 ? text : null, style: rowsHigh > 1 ? `height:${rowsHigh * PITCH}px` : null }, h("b", { class: "ne" }), h("span", {}, text));
+    const gap = (k) => (k === COUNTERS.length ? "gap" : "");
+    const railLabels = () => layout.at.map((r) => lab(`set/${r.name}`, r.name, "", r.rows));
+    const hide = { "aria-hidden": "true" };
+    const big = h("p", { class: "stepno" }), asks = h("p", { class: "asks" });
+    columns = rec.executors.map((ex) => {
+      const svg = svgNode("rails");
+      svg.innerHTML = "<g></g>"; svg.back = svg.firstChild; svg.chips = new Map();
+      const c = { svg, tally: h("span", { class: "tally" }), big: h("p", { class: "big" }), note: h("p", { class: "note" }), ans: h("p", { class: "ans" }),
+        marks: layout.at.map((r) => h("div", { class: "mark", "data-key": `set/${r.name}`, style: r.rows > 1 ? `height:${r.rows * PITCH}px` : null })), cells: rows.map((f) => h("div", { "data-key": f })) };
+      const won = verdicts(ex);
+      c.el = h("article", {},
+        h("div", { class: "head", ...hide }, h("p", { class: "name" }, h("span", {}, h("code", {}, ex.title), ex.kind === "script" ? " script" : " native"), c.tally), c.big, c.ans, c.note),
+        h("div", { class: "said" }, won.length ? h("ul", { "aria-label": `Your predictions for ${ex.title}` }, won) : null),
+        h("div", { class: "railbox", "data-ex": ex.title, ...hide }, h("div", { class: "own" }, railLabels()), h("div", { class: "fill" }, c.marks, svg)),
+        h("div", { class: "ledger", "data-ex": ex.title, ...hide }, rows.map((f, k) => h("div", { class: `line ${gap(k)}` }, lab(f, label(f), "own"), c.cells[k]))));
+      return c;
+    });
+    columns.side = { big, asks };
+    const side = h("div", { class: "side", ...hide }, h("div", { class: "head" }, h("p", { class: "name" }, "step"), big, asks), h("div", { class: "said" }), h("div", { class: "railbox" }, h("div", {}, railLabels())),
+      h("div", { class: "ledger" }, rows.map((f, k) => lab(f, label(f), gap(k)))));
+    const stage = h("div", { class: "stage", "data-n": n, style: `--n:${n}` }, side, columns.map((c) => c.el));
+    body.replaceChildren();
+    body.time = null;
+    if (model.get("view") === "workers" && !held) {
+      body.time = svgNode("timespace");
+      body.append(h("div", { class: "timebox" }, body.time));
+    }
+    body.append(stage, held ? h("p", { class: "waiting" }, "Answer first. Then the run shows every command, in order.") : traceTable(), foot());
+  }
+  function aboutCase(n) {
+    const div = model.get("divergences") ?? {}, d = rec.case?.differs ?? [];
+    const none = n > 1 && model.get("view") !== "workers" ? "No declared divergence: both must leave the same keys." : rec.case?.about ?? "";
+    about.replaceChildren(...(held ? [] : d.length ? d.map((k) => h("span", {}, h("b", {}, `≠ ${k}`), ` ${div[k] ?? ""}`)) : [none]));
+  }
+  function traceTable() {
+    buttons = rec.steps.map((s, k) => h("button", { type: "button", tabindex: -1, onclick: () => { stop(); go(k + 1); } }, h("span", { class: "num" }, k + 1), s.word));
+    const calls = all.flat().some((m) => m.frame?.phase === "call");
+    return h("table", { class: "trace", role: "table" },
+      h("caption", {}, calls ? "Who asked what, in order " : "What the server was told, in order ", h("span", { class: "legend" }, glyph("r"), "read ", calls ? null : [glyph("d"), "guard "], glyph("w"), "write")),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "step"), rec.executors.map((e) => h("th", { scope: "col" }, e.title)))),
+      h("tbody", {}, rec.steps.map((s, k) => h("tr", {}, h("th", { scope: "row" }, buttons[k]), all.map((ms, e) => cell(ms[k + 1].frame, rec.executors[e]))))));
+  }
+  function cell(f, ex) {
+    if (!f) return h("td", { class: "none" });
+    const name = h("span", { class: "ex" }, ex.title);
+    if (f.phase === "guard") return h("td", { class: "guard" }, name, h("span", {}, "write guard"));
+    const bad = f.reply?.error != null ? "bad" : "", cmd = f.command ? commandText(f, rec) : "", kind = f.phase === "call" && !f.writes?.length ? "r" : GLYPH[f.phase];
+    if (own(f.reply, "unsupported")) return h("td", {}, name, glyph("u"), h("em", {}, "nothing is sent"), h("span", { class: "rep" }, `: ${replyText(f.reply, rec)}`));
+    return h("td", {}, name, glyph(kind), h("span", { class: "quiet" }, `${f.phase}: `),
+      cmd ? h("code", { title: short(f.command.join(" ")) }, whole(short(cmd))) : f.phase === "world" ? h("em", {}, "nothing is sent") : null,
+      f.reply ? h("span", { class: `rep ${bad}` }, cmd ? " →\u00a0" : "answers ", whole(short(replyText(f.reply, rec))), f.phase === "host" ? ", own round trip" : "") : null);
+  }
+
+  // -- under the trace: the twin, the code, the case, the link
+  function foot() {
+    const twin = h("table", { class: "twin" }), out = h("output", { class: "code" });
+    body.twin = twin;
+    const link = h("button", { type: "button", onclick: () => {
+      const code = `${rec.code}@${i}`;
+      navigator.clipboard?.writeText(code).catch(() => {}); // refused on a page without the right to it: the code stays to be read
+      out.textContent = code;
+    } }, "Link to this");
+    return h("footer", {}, h("details", {}, h("summary", {}, "The same as a table"), h("div", { class: "scroll" }, twin)), sources(), theCase(), link, out);
+  }
+  function sources() {
+    const src = model.get("sources") ?? {}, shown = rec.executors.filter((e) => src[e.name]);
+    if (!shown.length) return null;
+    return h("details", { class: "src", ontoggle: () => follow() }, h("summary", {}, "Show what ran"), h("div", { class: "pair" }, shown.map((e) =>
+      h("figure", { "data-ex": e.name }, h("figcaption", {}, h("code", {}, src[e.name].name)), h("pre", { tabindex: 0, "aria-label": src[e.name].name },
+        src[e.name].text.replace(/\n$/, "").split("\n").map((t, k) => h("span", { class: "ln", "data-ex": e.name, "data-ln": k + 1 }, `${t}\n`)))))));
+  }
+  /** The line of the current step, brought into view inside its own box: the page does not move. */
+  function follow() {
+    root.querySelectorAll(".src[open] figure").forEach((fig) => {
+      const pre = fig.querySelector("pre"), ln = fig.querySelector(".ln.here");
+      if (ln) pre.scrollTop = ln.offsetTop - pre.offsetTop - pre.clientHeight / 2 + 9;
+    });
+  }
+  function theCase() {
+    if (!rec.case) return null;
+    const base = held ? { ...rec.case, differs: undefined } : rec.case;
+    const forms = [...new Set(rec.executors.map((e) => caseText(e.when ? { ...base, when: e.when } : base)))];
+    return h("details", {}, h("summary", {}, "The case"), h("p", { class: "hint" }, "Save it and run it: ", h("code", {}, "emqlab run case.json")), forms.map((text) => h("pre", { tabindex: 0 }, text)));
+  }
+
+  // -- one moment
+  function go(to, silent) {
+    i = held ? 0 : Math.max(0, Math.min(to, rec.steps.length));
+    if (i === rec.steps.length) stop();
+    range.max = rec.steps.length; range.value = i;
+    const step = rec.steps[i - 1], word = i ? `Step ${i} of ${rec.steps.length}: ${step.word}` : "Before the call", asks = i ? step.word : "before the call";
+    range.setAttribute("aria-valuetext", word);
+    count.replaceChildren(h("span", { class: "ask" }, asks), held ? "" : `${i} / ${rec.steps.length}`);
+    back.disabled = i === 0; next.disabled = held || i === rec.steps.length;
+    put(columns.side.big, String(i || "–")); put(columns.side.asks, asks);
+    const notes = columns.map((c, e) => fill(c, e)).filter(Boolean);
+    mark();
+    if (!held) buttons.forEach((b, k) => {
+      const tr = b.closest("tr");
+      b.tabIndex = k === Math.max(0, i - 1) ? 0 : -1;
+      tr.className = k === i - 1 ? "here" : k >= i ? "later" : "";
+      k === i - 1 ? b.setAttribute("aria-current", "step") : b.removeAttribute("aria-current");
+    });
+    root.querySelectorAll(".ln").forEach((n) => { const e = rec.executors.findIndex((x) => x.name === n.dataset.ex); n.classList.toggle("here", all[e][i].frame?.line === +n.dataset.ln); });
+    follow();
+    twinTable(word);
+    draw();
+    if (!silent && (!timer || i === rec.steps.length)) say.textContent = held ? "" : `${word}. ${notes.join(" ")}`;
+  }
+  /** One column at this step; answers its spoken sentence. */
+  function fill(c, e) {
+    const m = all[e][i], v = verdict(rec, all[e], i), frame = m.frame, note = noteAt(rec, all[e], i);
+    put(c.note, note); c.note.classList.toggle("idle", !frame);
+    c.big.replaceChildren(...(!v.text.includes(" → ") ? [v.text] : [h("span", { class: "from" }, `${v.was} → `), h("b", {}, v.is)]));
+    c.ans.replaceChildren(v.stamp ? h("span", { class: "stamp" }, v.stamp) : own(v.said, "unsupported") ? "nothing is sent: " : v.said ? "answers " : "",
+      v.said ? h("code", {}, short(replyText(v.said, rec))) : frame?.phase === "world" ? "nothing is sent" : i ? "no answer yet" : "");
+    c.tally.replaceChildren(...(!held && all[e].some((x) => x.counts[0]) ? [glyph("r"), `${m.counts[0]} `, glyph("w"), String(m.counts[1])] : []));
+    const touched = (slot) => (frame?.writes?.includes(slot) ? "lit w" : frame?.reads?.includes(slot) ? "lit r" : "");
+    rows.forEach((f, k) => {
+      const l = line(rec, f, m), is = l.deleted ? "–" : show(l.is, f, rec), was = `${show(l.was, f, rec)} → `;
+      c.cells[k].className = `cell t-${l.kind} ${touched(slotOf(f))}`;
+      c.cells[k].replaceChildren(glyph(l.kind), h("span", { class: "val", title: is.length > 16 ? short(is) : null }, l.changed ? h("span", { class: "from" }, short(was)) : "", h("b", {}, short(is))),
+        l.delta ? h("span", { class: "delta" }, l.delta) : "", h("span", { class: "word" }, l.word));
+    });
+    c.marks.forEach((mk, k) => { mk.className = `mark ${touched(layout.names[k])}`; });
+    return frame && `${rec.executors[e].title}: ${note}`;
+  }
+  /** The marker pen over the odd ones out, and the sign beside the label. */
+  function mark() {
+    for (const key of [...layout.names.map((r) => `set/${r}`), ...rows]) {
+      const odd = differs(rec, all, key, i), own = (x) => x.dataset.key === key;
+      columns.forEach((c, e) => (c.marks.find(own) ?? c.cells.find(own)).classList.toggle("differs", odd[e]));
+      [...root.querySelectorAll(".lab")].filter(own).forEach((n) => put(n.firstChild, odd.includes(true) ? "≠" : ""));
+    }
+  }
+  function twinTable(word) {
+    const th = (t, scope) => h("th", { scope }, t);
+    const says = (l, f) => `${l.changed ? `${show(l.was, f, rec)} → ` : ""}${l.deleted ? "" : `${show(l.is, f, rec)}, `}${l.word}`;
+    body.twin.replaceChildren(h("caption", {}, `${model.get("title")}. ${word}.`),
+      h("thead", {}, h("tr", {}, th("", "col"), rec.executors.map((e) => th(e.title, "col")))),
+      h("tbody", {}, h("tr", {}, th("where the job is", "row"), all.map((ms) => h("td", {}, [verdict(rec, ms, i)].map((v) => v.text + (v.stamp ? `, ${v.stamp}` : ""))))),
+        rows.map((f) => h("tr", {}, th(label(f), "row"), all.map((ms) => h("td", {}, short(says(line(rec, f, ms[i]), f))))))));
+  }
+  function draw() {
+    const n = columns.length, size = root.clientWidth;
+    root.classList.toggle("narrow", size < (n === 1 ? 560 : 116 + n * 235));
+    columns.forEach((c, e) => {
+      const W = c.svg.parentElement.clientWidth;
+      if (W) drawRails(c.svg, rec, layout, all[e][i], W);
+      c.cells.forEach((x) => x.classList.remove("tight")); // where the touch word does not fit, its glyph stands alone
+      const tight = c.cells.filter((x) => x.scrollWidth > x.clientWidth || x.children[1].scrollWidth > x.children[1].clientWidth);
+      tight.forEach((x) => x.classList.add("tight"));
+    });
+    const fill = columns[0].svg.parentElement, box = body.time?.parentElement;
+    if (box?.clientWidth) drawTime(body.time, rec, all[0], i, fill.getBoundingClientRect().left - box.getBoundingClientRect().left, box.clientWidth, go);
+  }
+  function play() {
+    if (i === rec.steps.length) go(0, true);
+    if (still.matches) return go(rec.steps.length);
+    put(run, "Pause");
+    timer = setInterval(() => go(i + 1), 900);
+  }
+  function stop() { clearInterval(timer); timer = null; put(run, "Run"); }
+
+  // -- keys, theme, size, and what Python says
+  root.addEventListener("keydown", (e) => {
+    if (e.key === "Tab" || e.key === "Escape") return;
+    e.stopPropagation();
+    if (!rec || e.target.matches("select, input, pre") || e.ctrlKey || e.metaKey || e.altKey) return;
+    const inTrace = e.target.closest(".trace");
+    const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: rec.steps.length, ...(inTrace && { ArrowUp: i - 1, ArrowDown: i + 1 }) }[e.key];
+    if (to === undefined) return;
+    e.preventDefault(); stop(); go(to);
+    if (inTrace) buttons[Math.max(0, i - 1)].focus();
+  });
+  for (const kind of ["keyup", "keypress"]) root.addEventListener(kind, (e) => e.stopPropagation());
+  const theme = () => root.toggleAttribute("data-dark", isDark(el));
+  const watch = new MutationObserver(() => { theme(); requestAnimationFrame(theme); }); // a host may set its mark before its colours
+  for (const n of [document.documentElement, document.body]) watch.observe(n, { attributes: true });
+  night.addEventListener("change", theme);
+  let width = 0;
+  const size = new ResizeObserver(() => {
+    if (root.clientWidth === width || !rec) return;
+    width = root.clientWidth;
+    theme();
+    root.classList.add("snap"); draw(); requestAnimationFrame(() => root.classList.remove("snap"));
+  });
+  size.observe(root);
+
+  // Several traits come in one message: they are taken together, once.
+  const soon = (what) => {
+    if (!queued) queueMicrotask(() => { const all = queued; queued = ""; if (all.includes("load")) load(); else jump(); });
+    queued += what;
+  };
+  const jump = () => {
+    const step = model.get("step");
+    if (step == null || !rec) return;
+    model.set("step", null);
+    if (held) landing = step; else { stop(); go(step); }
+  };
+  const heard = {
+    "change:recording": () => soon("load"), "change:shown": () => soon("load"), "change:predict": () => soon("load"),
+    "change:step": () => soon("step"),
+    "change:trouble": () => { if (model.get("trouble")) { ready(); setPicks(onShow()); tell(model.get("trouble")); } },
+    "msg:custom": (m) => { if (m?.heard) clearTimeout(patience); }, // the kernel is there; it may take its time
+  };
+  for (const [name, act] of Object.entries(heard)) model.on?.(name, act);
+  theme(); tell(model.get("trouble") ?? ""); load();
+  return () => {
+    stop(); clearTimeout(patience); watch.disconnect(); size.disconnect(); night.removeEventListener("change", theme);
+    for (const [name, act] of Object.entries(heard)) model.off?.(name, act);
+  };
+}
+
+export default { render };

@@ -1,0 +1,197 @@
+"""The stage: the one widget of the course. Python runs a case; stepping through it happens in the browser."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import anywidget
+import traitlets
+
+from emqlab.teach.predict import Question, answer
+from emqlab_widgets import twin
+from emqlab_widgets.picks import Choice, choice_of, code_of, complete, normalised, slug
+
+Recorder = Callable[[Choice], Mapping[str, Any]]
+Asked = Sequence[Question | Mapping[str, Any]]
+SAFE = 2**53 - 1
+
+
+class Stage(anywidget.AnyWidget):
+    """One case on one or more executors, side by side, step by step.
+
+    ``picks`` are dicts ``{name, label, kind: "select" | "radio", options}``; an option is a dict ``{value,
+    label, about}``, a tuple of those, or a plain text. ``record(choice)`` runs the case for a choice (a text
+    per pick) and returns the recording; it is called now and whenever the reader picks another case. Instead
+    of it ``recordings`` may hold finished ones, by the picked values joined with ``/``: such a stage needs no
+    kernel. ``predict`` is a list of questions or a callable giving one for a choice: the outcome is then held
+    back until they are answered. ``sources`` maps an executor's name to ``{name, text}`` of the file that ran,
+    ``divergences`` a number to its sentence. ``choice`` and ``step`` say where to open (default: the first
+    options, the last step). ``view`` is ``"stage"`` or ``"workers"``.
+
+    A failure of ``record`` is raised here, but shown as a sentence in the widget when a reader's pick causes it.
+    """
+
+    _esm = pathlib.Path(__file__).with_name("stage.js")
+    _css = pathlib.Path(__file__).with_name("stage.css")
+
+    title = traitlets.Unicode().tag(sync=True)
+    question = traitlets.Unicode().tag(sync=True)
+    view = traitlets.Enum(["stage", "workers"], "stage").tag(sync=True)
+    picks: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    choice = traitlets.Dict().tag(sync=True)
+    recordings = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
+    recording = traitlets.Dict().tag(sync=True)
+    step = traitlets.Int(allow_none=True, default_value=None).tag(sync=True)
+    predict: traitlets.List[Any] = traitlets.List(allow_none=True, default_value=None).tag(sync=True)
+    sources = traitlets.Dict().tag(sync=True)
+    divergences = traitlets.Dict().tag(sync=True)
+    answered: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    #: The choice that ``recording`` answers, and the sentence about one that could not be run.
+    shown = traitlets.Dict().tag(sync=True)
+    trouble = traitlets.Unicode().tag(sync=True)
+
+    def __init__(
+        self,
+        *,
+        title: str,
+        question: str = "",
+        picks: Sequence[Mapping[str, Any]] = (),
+        record: Recorder | None = None,
+        recordings: Mapping[str, Mapping[str, Any]] | None = None,
+        predict: Asked | Callable[[Choice], Asked | None] | None = None,
+        sources: Mapping[str, Mapping[str, str]] | None = None,
+        divergences: Mapping[int, str] | Mapping[str, str] | None = None,
+        choice: Mapping[str, str] | None = None,
+        step: int | None = None,
+        view: str = "stage",
+    ) -> None:
+        if record is None and recordings is None:
+            raise TypeError("a Stage needs record, a callable that runs a choice, or recordings")
+        self._record = record
+        self._questions = predict
+        self._listeners: list[Callable[[list[dict[str, Any]]], object]] = []
+        super().__init__(
+            title=title,
+            question=question,
+            view=view,
+            picks=normalised(picks),
+            recordings=None if recordings is None else {k: _exact(r) for k, r in recordings.items()},
+            sources={name: dict(source) for name, source in (sources or {}).items()},
+            divergences={str(number): sentence for number, sentence in (divergences or {}).items()},
+        )
+        self._run(dict(choice or {}), step)
+        self.observe(self._picked, "choice")
+        self.observe(self._answered, "answered")
+
+    def reopen(self, code: str) -> Stage:
+        """Reopen what "Link to this" copied: ``code@step``, or a code alone for the last step.
+
+        Returns the stage itself, so that a cell shows it. Raises ``ValueError`` for a code that is not of
+        this stage, and whatever running the case raises.
+        """
+        name, at, step = code.rpartition("@")
+        if not at or not step.isdecimal():
+            name, step = code, ""
+        self._run(choice_of(name, slug(self.title), self.picks), int(step) if step else None)
+        return self
+
+    def on_answered(self, callback: Callable[[list[dict[str, Any]]], object]) -> None:
+        """Call back with the judged answers, ``[{ask, guess, answer, ok}, …]``, each time a reader gives them."""
+        self._listeners.append(callback)
+
+    def _run(self, choice: Mapping[str, str], step: int | None) -> None:
+        """Run a choice and put all of it on show in one message."""
+        full = complete(choice, self.picks)
+        found = self._found(full)
+        questions = [_asked(found, one) for one in self._asked_for(full)]
+        with self.hold_sync():
+            self.step = step
+            self.set_trait("predict", questions or None)
+            self.recording = found
+            self.answered = []
+            self.trouble = ""
+            self.shown = full
+            self.choice = full
+
+    def _found(self, choice: Choice) -> dict[str, Any]:
+        if self._record is not None:
+            recording = dict(_exact(self._record(dict(choice))))
+        else:
+            recording = dict((self.recordings or {})[code_of(choice, self.picks)])
+        if self.picks:
+            recording["code"] = f"{slug(self.title)}/{code_of(choice, self.picks)}"
+        return recording
+
+    def _asked_for(self, choice: Choice) -> Asked:
+        asked = self._questions(dict(choice)) if callable(self._questions) else self._questions
+        return asked or ()
+
+    def _picked(self, change: dict[str, Any]) -> None:
+        if change["new"] == self.shown:
+            return
+        self.send({"heard": True})  # the reader need not wait for the run to know that a kernel is there
+        try:
+            self._run(change["new"], None)
+        except Exception as error:  # whatever went wrong, the reader is told where the reader looks
+            why = " ".join(str(error).split())[:200].rstrip(".")
+            with self.hold_sync():
+                self.trouble = f"This case could not be run ({type(error).__name__}: {why}). The one before stays."
+                self.choice = dict(self.shown)
+
+    def _answered(self, change: dict[str, Any]) -> None:
+        if change["new"]:
+            for callback in self._listeners:
+                callback(list(change["new"]))
+
+    def _shown(self) -> twin.Shown:
+        differs: Sequence[int] = (self.recording.get("case") or {}).get("differs") or ()
+        return twin.Shown(
+            title=self.title,
+            question=self.question,
+            picks=tuple((pick["label"], _label(pick, self.shown)) for pick in self.picks),
+            differs=tuple((n, self.divergences.get(str(n), "")) for n in differs),
+            recording=self.recording,
+            questions=tuple(Question(q["ask"], q["about"], tuple(q["options"])) for q in self.predict or ()),
+        )
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle or ({}, {})
+        shown = self._shown()
+        return {**data, "text/html": twin.html(shown), "text/plain": twin.text(shown)}, metadata
+
+
+def open(widget: Stage, code: str) -> Stage:
+    """Reopen a stage where "Link to this" was pressed: ``open(stage, "side-by-side/ghost@4")``.
+
+    See ``Stage.reopen``.
+    """
+    return widget.reopen(code)
+
+
+def _label(pick: Mapping[str, Any], choice: Mapping[str, str]) -> str:
+    option = next(o for o in pick["options"] if o["value"] == choice[pick["name"]])
+    return f"{option['label']}: {option['about']}" if option.get("about") else str(option["label"])
+
+
+def _asked(recording: Mapping[str, Any], question: Question | Mapping[str, Any]) -> dict[str, Any]:
+    """A question as the browser takes it; one whose right answer is not on offer is the author's mistake."""
+    if isinstance(question, Question):
+        question = {"ask": question.ask, "about": question.about, "options": question.options}
+    right = answer(recording, question["about"])
+    options = [str(option) for option in question["options"]]
+    if right not in options:
+        raise ValueError(f"no option of {question['ask']!r} is what the run says: {right!r}")
+    return {"ask": question["ask"], "about": question["about"], "options": options}
+
+
+def _exact(value: Any) -> Any:
+    """The same JSON with integers beyond 2^53 as texts: a browser would round them."""
+    if isinstance(value, Mapping):
+        return {key: _exact(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_exact(one) for one in value]
+    big = isinstance(value, int) and not isinstance(value, bool) and not -SAFE <= value <= SAFE
+    return str(value) if big else value

@@ -1,0 +1,187 @@
+"""The stage for readers without a live widget: an HTML twin and a plain text, both of the end of the run.
+
+The HTML is what survives a notebook's sanitizer: tables with captions and scopes, inline styles, and the
+picture as an ``<img>``. Both texts are the same for the same recording, and hold nothing of this session.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from emqlab.observe.moments import (
+    Frame,
+    Moment,
+    Recording,
+    command_text,
+    fields,
+    label,
+    line,
+    moments,
+    reply_text,
+    show,
+    verdict,
+)
+from emqlab.teach.predict import Question, answer, deciding
+from emqlab_widgets.picture import alt, picture, printable
+
+WIDTH = 110
+CELL = 'style="text-align:left;vertical-align:top;padding:2px 12px 2px 0"'
+SIGN = {"read": "○", "host": "◌", "write": "■", "guard": "═", "reply": "▌", "world": "–"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a stage has on show. ``picks`` are (label, chosen option), ``differs`` (number, sentence)."""
+
+    title: str
+    question: str
+    picks: tuple[tuple[str, str], ...]
+    differs: tuple[tuple[int, str], ...]
+    recording: Recording
+    questions: tuple[Question, ...]
+
+
+def _short(text: str) -> str:
+    text = printable(text)
+    return text if len(text) <= 160 else text[:159] + "…"
+
+
+def _where(recording: Recording, ms: Sequence[Moment]) -> str:
+    v = verdict(recording, ms, len(ms) - 1)
+    return v.text + (f", {v.stamp}" if v.stamp else "")
+
+
+def _says(recording: Recording, field: str, m: Moment) -> str:
+    """One ledger line in words: ``absent → 1 (+1), read, written``."""
+    ln = line(recording, field, m)
+    was = f"{_short(show(ln.was, field, recording))} → " if ln.changed else ""
+    now = "" if ln.deleted else _short(show(ln.now, field, recording))
+    delta = f" ({ln.delta})" if ln.delta else ""
+    return f"{was}{now}{delta}{', ' if now else ''}{ln.word}"
+
+
+def _did(recording: Recording, frame: Frame) -> str:
+    """One frame in words: the command and what came back."""
+    if frame["phase"] == "guard":
+        return "write guard"
+    command, told = _short(command_text(frame, recording)), _short(reply_text(frame.get("reply"), recording))
+    if "unsupported" in (frame.get("reply") or {}):
+        return f"nothing is sent: {told}"
+    if not command:
+        return f"answers {told}"
+    return f"{command} → {told}" if told else command
+
+
+def _sign(frame: Frame) -> str:
+    if frame["phase"] == "call":
+        return "■" if frame.get("writes") else "○"
+    return SIGN[frame["phase"]]
+
+
+def _asked(shown: Shown) -> list[str]:
+    out = []
+    for question in shown.questions:
+        frame = deciding(shown.recording, question.about)
+        because = f" Decided by: {_did(shown.recording, frame)}." if frame else ""
+        out.append(f"{question.ask} {_short(answer(shown.recording, question.about))}.{because}")
+    return out
+
+
+def html(shown: Shown) -> str:
+    """The HTML twin: title, picks, the run as a picture, the ledger and the trace as tables."""
+    recording, columns = shown.recording, moments(shown.recording)
+    encoded = b64encode(picture(recording).encode("utf-8", "surrogatepass")).decode("ascii")
+    out = [f'<div style="max-width:1000px"><h3 style="margin:8px 0 0">{_safe(shown.title)}</h3>']
+    out.append(f"<p>{_safe(shown.question)}</p>" if shown.question else "")
+    out += [f"<p>{_safe(name)}: <b>{_safe(option)}</b></p>" for name, option in shown.picks]
+    out += [f"<p><b>≠ {number}</b> {_safe(sentence)}</p>" for number, sentence in shown.differs]
+    out.append('<h4 style="margin:8px 0">The run</h4>')
+    source = f"data:image/svg+xml;base64,{encoded}"
+    out.append(f'<img alt="{_safe(alt(shown.title, recording))}" style="max-width:100%" src="{source}">')
+    out.append(_table(f"{shown.title}. After the last step.", recording, _ledger_rows(recording, columns)))
+    out.append(_table("What was sent, in order.", recording, _trace_rows(recording, columns), first="step"))
+    if shown.questions:
+        out.append("<p>Asked beforehand:</p><ul>" + "".join(f"<li>{_safe(s)}</li>" for s in _asked(shown)) + "</ul>")
+    return "".join(out) + "</div>"
+
+
+def _safe(text: str) -> str:
+    return escape(printable(text))
+
+
+def _ledger_rows(recording: Recording, columns: Sequence[Sequence[Moment]]) -> Iterator[tuple[str, list[str]]]:
+    yield "where the job is", [_where(recording, ms) for ms in columns]
+    yield "answer", [_short(reply_text(ms[-1].said, recording)) or "none" for ms in columns]
+    for field in fields(recording, columns):
+        yield label(field), [_says(recording, field, ms[-1]) for ms in columns]
+
+
+def _trace_rows(recording: Recording, columns: Sequence[Sequence[Moment]]) -> Iterator[tuple[str, list[str]]]:
+    for number, step in enumerate(recording["steps"], start=1):
+        frames = [ms[number].frame for ms in columns]
+        yield f"{number} {step['word']}", [_cell(recording, frame) for frame in frames]
+
+
+def _cell(recording: Recording, frame: Frame | None) -> str:
+    if frame is None:
+        return ""
+    note = f"\n{frame['note']}" if frame.get("note") else ""
+    return f"{_sign(frame)} {_did(recording, frame)}{note}"
+
+
+def _table(caption: str, recording: Recording, rows: Iterator[tuple[str, list[str]]], first: str = "") -> str:
+    titles = [first, *(executor["title"] for executor in recording["executors"])]
+    head = "".join(f'<th scope="col" {CELL}>{_safe(title)}</th>' for title in titles)
+    body = "".join(
+        f'<tr><th scope="row" {CELL}>{_safe(name)}</th>'
+        + "".join(f"<td {CELL}>{'<br>'.join(_safe(part) for part in cell.split(chr(10)))}</td>" for cell in cells)
+        + "</tr>"
+        for name, cells in rows
+    )
+    return (
+        f'<table style="margin:12px 0"><caption style="text-align:left"><b>{_safe(caption)}</b></caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def text(shown: Shown) -> str:
+    """The plain text: the same facts in lines of at most 110 characters."""
+    recording, columns = shown.recording, moments(shown.recording)
+    out = [shown.title, *([shown.question] if shown.question else [])]
+    out += [f"{name}: {option}" for name, option in shown.picks]
+    out += [f"≠ {number} {sentence}" for number, sentence in shown.differs]
+    out += ["", "The run"]
+    for executor, ms in zip(recording["executors"], columns, strict=True):
+        out.append(f"{executor['title']} ({executor['kind']}): {_where(recording, ms)}")
+        out.append(f"  answer: {_short(reply_text(ms[-1].said, recording)) or 'none'}")
+        out += [f"  {label(f)}: {_says(recording, f, ms[-1])}" for f in fields(recording, columns)]
+    out += ["", *_trace_lines(recording, columns)]
+    if shown.questions:
+        out += ["", "Asked beforehand", *_asked(shown)]
+    return "\n".join(wrapped for one in out for wrapped in _wrap(one))
+
+
+def _trace_lines(recording: Recording, columns: Sequence[Sequence[Moment]]) -> Iterator[str]:
+    """Per step its number and question, then each executor's deed and note; one line where it is short."""
+    names: Sequence[Mapping[str, Any]] = recording["executors"]
+    for number, step in enumerate(recording["steps"], start=1):
+        cells = [(ex["name"], ms[number].frame) for ex, ms in zip(names, columns, strict=True)]
+        deeds = [f"{name}: {_did(recording, frame)}" for name, frame in cells if frame]
+        whole = "  ".join([f"{number:>2} {step['word']}", *deeds])
+        yield from (
+            [whole] if len(whole) <= WIDTH else [f"{number:>2} {step['word']}", *(f"   {deed}" for deed in deeds)]
+        )
+        for name, frame in cells:
+            if frame and frame.get("note"):
+                yield f"     {name}: {frame['note']}"
+
+
+def _wrap(one: str) -> list[str]:
+    flat = printable(one)
+    indent = " " * (len(flat) - len(flat.lstrip()) + 4)
+    return textwrap.wrap(flat, WIDTH, subsequent_indent=indent, drop_whitespace=True) or [""]
