@@ -130,7 +130,7 @@ def _paid(at: At) -> str:
 
 
 def _popped_as_foreseen(at: At) -> str:
-    if at.said(b"TYPE") == b"none":
+    if at.row is None:
         return "The ghost leaves pending, and that is all."
     return f"Pops, and the popped id is {short(at.reply[0])}, as foreseen."
 

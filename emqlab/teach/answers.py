@@ -1,0 +1,130 @@
+"""A reader's case: whether it is one that an exercise takes, its runs, and what they ended with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from emqlab import keys
+from emqlab.executor import Told
+from emqlab.lab import ExecutorName, Lab
+from emqlab.parity.case import BadCase, Case, parse_case
+from emqlab.parity.runner import Done, Run, Skipped
+from emqlab.teach.verdict import Verdict
+
+EXECUTORS: tuple[ExecutorName, ...] = ("scripted", "native")
+
+
+def no(sentence: str, *, command: str = "", field: str = "", expected: str = "", got: str = "") -> Verdict:
+    """A verdict on what is not right yet."""
+    return Verdict(False, command, field, expected, got, sentence)
+
+
+def yes(sentence: str) -> Verdict:
+    """A verdict on a solution."""
+    return Verdict(True, "", "", "", "", sentence)
+
+
+def own_case(answer: Any) -> Case | Verdict:
+    """The reader's case, or why it can't be one: it starts on an empty queue, and only verbs and the clock act."""
+    if not isinstance(answer, dict):
+        return no(f"The answer is a case, a dict with name, queue and when, not {kind(answer)}.")
+    try:
+        case = parse_case(answer, "your case")
+    except BadCase as error:
+        return no(f"This is no case yet. {error}")
+    if case.given:
+        first, many = " ".join(map(str, case.given[0])), len(case.given)
+        return no(
+            "Begin on an empty queue: let the verbs bring the job there, not given.",
+            command=first,
+            field="given",
+            expected="no command",
+            got=f"{many} command" + ("s" if many > 1 else ""),
+        )
+    for place, step in enumerate(case.when):
+        if step.command is not None:
+            sent = " ".join(map(str, step.command))
+            return no(
+                f"Entry {place + 1} of when writes by hand; only verbs and the clock may act.",
+                command=sent,
+                field="when",
+                expected="a verb, advance_ms or restart",
+                got="command",
+            )
+    if not case.verbs:
+        return no("The case has no step yet: when is where the verbs go.", field="when", expected="steps", got="none")
+    return case
+
+
+def runs_of(lab: Lab, case: Case) -> list[Run]:
+    """The case on each executor, in the order of ``EXECUTORS``. Raises BadCase when this server can't run it."""
+    done = [lab.run(case, executor=name) for name in EXECUTORS]
+    skipped = [one.why for one in done if isinstance(one, Skipped)]
+    if skipped:
+        raise BadCase(f"{case.name}: {skipped[0]}")
+    return [one for one in done if isinstance(one, Run)]
+
+
+def verb_steps(run: Run) -> list[Done]:
+    """The steps of a run that named a verb, in order: as many as its replies."""
+    return [done for done in run.trace if done.step.verb is not None]
+
+
+def writes_of(run: Run) -> list[Told]:
+    """Every write inside a run's transitions, in order."""
+    return [one for done in run.trace if done.traced for one in done.traced.told if one.phase == "write"]
+
+
+def jobs_at_end(run: Run) -> dict[str, dict[str, str]]:
+    """Every row at the end: id -> fields."""
+    prefix = keys.row(run.case.queue, b"")
+    rows = {name[len(prefix) :]: key for name, key in run.after.items() if name.startswith(prefix)}
+    return {
+        job.decode("utf-8", "replace"): {
+            field.decode("utf-8", "replace"): value.decode("utf-8", "replace") for field, value in key.pairs().items()
+        }
+        for job, key in rows.items()
+    }
+
+
+def newest(jobs: Mapping[str, Mapping[str, str]], field: str) -> str:
+    """That field of the newest job; ``no row`` when there is none."""
+    return jobs[max(jobs)].get(field, "absent") if jobs else "no row"
+
+
+def missing(run: Run, field: str, expected: str, got: str, why: str = "") -> Verdict:
+    """What an executor's run ended with, and the command that made it so: the last one to write the field."""
+    writers = [one.command for one in writes_of(run) if _writes(one.command, field)]
+    last = verb_steps(run)[-1]
+    command = _plain(writers[-1], run) if writers else sent(last, run)
+    sentence = f"On the {run.executor} executor {why or f'{field} ends as {got}, and {expected} is wanted'}."
+    return no(sentence, command=command, field=field, expected=expected, got=got)
+
+
+def _writes(command: tuple[bytes, ...], field: str) -> bool:
+    row = len(command) > 1 and b"}:job:" in command[1]
+    return row and (command[0] == b"DEL" or field.encode() in command[2:])
+
+
+def _plain(command: Iterable[bytes], run: Run) -> str:
+    """A command as text; keys lose their base, an epoch is named."""
+    words = [part.decode("utf-8", "replace") for part in command]
+    base = keys.base(run.case.queue).decode("utf-8", "replace")
+    return " ".join("this-epoch" if word == run.run_id else word.replace(base, "", 1) or "base" for word in words)
+
+
+def sent(done: Done, run: Run) -> str:
+    """A whole call as it was sent; the verb's name when nothing was. A script goes by its file, not its hash."""
+    traced = done.traced
+    if traced is None or not traced.sent:
+        return done.step.verb or ""
+    return _plain(traced.sent, run)
+
+
+def kind(value: Any) -> str:
+    """What an answer is, for a sentence: ``an int``, ``nothing yet`` for three dots."""
+    if value is ... or value is None:
+        return "nothing yet" if value is ... else "None"
+    article = "an" if type(value).__name__[0] in "aeiou" else "a"
+    return f"{article} {type(value).__name__}"

@@ -1,0 +1,41 @@
+"""What a check answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Verdict:
+    """An answer, judged by a run: which ``command`` and ``field`` decided, what was ``expected``, what it ``got``.
+
+    ``sentence`` says the same for a reader. Empty texts stand for what does not apply.
+    """
+
+    ok: bool
+    command: str
+    field: str
+    expected: str
+    got: str
+    sentence: str
+
+    def __repr__(self) -> str:
+        lines = [f"{'solved' if self.ok else 'not yet'}: {self.sentence}"]
+        return "\n".join(lines + [f"  {name}: {value}" for name, value in self._parts()])
+
+    def _repr_html_(self) -> str:
+        parts = "".join(
+            f'<tr><th scope="row" style="text-align:left">{name}</th>'
+            f'<td style="text-align:left"><code>{escape(value)}</code></td></tr>'
+            for name, value in self._parts()
+        )
+        table = f"<table><tbody>{parts}</tbody></table>" if parts else ""
+        mark = "✓ Solved." if self.ok else "○ Not yet."
+        return f"<p><b>{mark}</b> {escape(self.sentence)}</p>{table}"
+
+    def _parts(self) -> list[tuple[str, str]]:
+        if self.ok:
+            return []
+        parts = [("command", self.command), ("field", self.field), ("expected", self.expected), ("got", self.got)]
+        return [(name, value) for name, value in parts if value]

@@ -1,0 +1,61 @@
+"""The lessons' cases are cases: each one runs, and differs exactly where it says so."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import emqlab
+from emqlab import cli
+from emqlab.parity.runner import Run
+from emqlab.teach import cases
+
+EVERY = list(cases.every_case())
+
+
+def test_every_case_holds_when_it_is_run_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Copied out of a widget and saved, they run with exit status 0: what they declare to differ differs, no more."""
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps(EVERY), encoding="utf-8")
+    status = cli.main(["run", str(path)])
+    assert capsys.readouterr().err == ""
+    assert status == 0
+
+
+def test_the_names_are_different() -> None:
+    """A name is how a line of results is told from another."""
+    assert len({case["name"] for case in EVERY}) == len(EVERY) > 30
+
+
+@pytest.mark.parametrize("executor", ["scripted", "native"])
+@pytest.mark.parametrize("name", cases.LIFE)
+def test_in_a_life_nothing_is_refused(lab: emqlab.Lab, name: str, executor: Any) -> None:
+    """A story of a job is a story of calls that were answered."""
+    run = lab.run(cases.LIFE[name], executor=executor)
+    assert isinstance(run, Run)
+    assert [sorted(reply) for reply in run.json()["replies"]] == [["ok"]] * len(run.replies)
+
+
+@pytest.mark.parametrize(
+    ("step", "verb"),
+    [
+        (cases.enqueue, "enqueue"),
+        (cases.claim, "claim"),
+        (cases.promote, "promote"),
+        (cases.reprocess, "reprocess"),
+        (lambda: cases.complete(1), "complete"),
+        (lambda: cases.fail(1, max_attempts=3), "fail"),
+        (lambda: cases.delay(1), "delay"),
+        (lambda: cases.requeue(1), "requeue"),
+        (lambda: cases.sweep(2), "stalled_check"),
+    ],
+)
+def test_a_helper_makes_one_step_of_its_verb(lab: emqlab.Lab, step: Callable[[], dict[str, Any]], verb: str) -> None:
+    """What a reader types instead of a dict is a step the runner takes as it is."""
+    run = lab.run({"name": "one", "queue": "q", "when": [step()]}, executor="native")
+    assert isinstance(run, Run)
+    assert run.case.verbs == [verb]

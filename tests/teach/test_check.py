@@ -1,0 +1,183 @@
+"""The exercises: a solution passes, a tempting mistake fails with the command and the field that showed it."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emqlab.teach import check, progress
+from emqlab.teach.cases import JOB, advance, claim, delay, enqueue, fail, promote, reprocess, requeue, sweep
+from emqlab.teach.exercises import EXERCISES
+from emqlab.teach.limits import TooLong, limited
+
+ROW = f"job:{JOB}"
+
+
+@pytest.fixture(autouse=True)
+def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Solving something here is nobody's progress."""
+    monkeypatch.setenv("EMQLAB_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.setattr(progress, "_memory", None)
+
+
+def case(*when: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A reader's case."""
+    return {"name": "mine", "queue": "q", "when": list(when), **more}
+
+
+def tries(*budgets: int) -> list[dict[str, Any]]:
+    """Claim and fail, once a budget, with a promotion between."""
+    out = [enqueue()]
+    for token, budget in enumerate(budgets, 1):
+        out += [advance(5_000), promote()] if token > 1 else []
+        out += [claim(), fail(token, max_attempts=budget)]
+    return out
+
+
+def forever(k: int) -> int:
+    """A function that a reader would have to interrupt."""
+    while True:
+        k += 1
+
+
+SOLUTIONS = [
+    ("00-1", case(enqueue(), claim(), fail(1, max_attempts=1), reprocess())),
+    ("00-1", case(enqueue(), claim(1_000), advance(1_000), sweep(1), reprocess())),
+    ("01-1", lambda k: k + 1),
+    ("01-2", case(*tries(9, 9, 9))),
+    ("01-2", case(*tries(3, 3), advance(5_000), promote(), claim(), delay(3))),
+    ("01-3", case(enqueue(), claim(1_000), advance(1_000), sweep(2), claim(), fail(2, max_attempts=2))),
+    ("01-3", case(enqueue(), claim(), delay(1), advance(5_000), promote(), claim(), fail(2, max_attempts=2))),
+]
+
+
+@pytest.mark.parametrize(("exercise", "answer"), SOLUTIONS, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_solution_passes_and_is_noted(exercise: str, answer: Any) -> None:
+    """Every exercise can be solved, in more ways than one where there are more."""
+    verdict = check(exercise, answer)
+    assert verdict.ok, verdict
+    assert progress.read().solved == (exercise,)
+
+
+def test_every_exercise_has_a_solution_here() -> None:
+    """Without this, one that nobody can solve could stay."""
+    assert {exercise for exercise, _ in SOLUTIONS} == set(EXERCISES)
+
+
+FAIL = f"4 active schedule dead {ROW} {JOB}"
+WRONG = [
+    # Dead, and left there; failed, and not dead; only put there by hand.
+    ("00-1", case(enqueue(), claim(), fail(1, max_attempts=1)), f"HSET {ROW} state dead", "state", "pending", "dead"),
+    (
+        "00-1",
+        case(enqueue(), claim(), fail(1, max_attempts=3)),
+        f"HSET {ROW} state scheduled",
+        "state",
+        "dead",
+        "scheduled",
+    ),
+    ("00-1", case(enqueue()), f"HSET {ROW} state pending attempts 0 payload tea", "state", "dead", "pending"),
+    # Each sweep makes the next token; the first claim's is 1; a function of something else.
+    ("01-1", lambda k: k, "claim.lua", "attempts", "1", "0"),
+    ("01-1", lambda k: 2, "claim.lua", "attempts", "1", "2"),
+    ("01-1", lambda k: 2**k, "claim.lua", "attempts", "3", "4"),
+    ("01-1", lambda k: None, "claim.lua", "attempts", "a whole number", "None"),
+    ("01-1", lambda k: True, "claim.lua", "attempts", "a whole number", "True"),
+    # The usual budget is one too small for a third try; one claim is one attempt; a row written by hand.
+    ("01-2", case(*tries(3, 3, 3)), f"HSET {ROW} state dead", "state", "scheduled", "dead"),
+    ("01-2", case(*tries(9)), f"HINCRBY {ROW} attempts 1", "attempts", "3", "1"),
+    (
+        "01-2",
+        case(enqueue(), given=[["HSET", "{p}job:x", "state", "scheduled", "attempts", "3"]]),
+        "HSET {p}job:x state scheduled attempts 3",
+        "given",
+        "no command",
+        "1 command",
+    ),
+    (
+        "01-2",
+        case(enqueue(), {"command": ["HSET", "x", "attempts", "3"]}),
+        "HSET x attempts 3",
+        "when",
+        "a verb, advance_ms or restart",
+        "command",
+    ),
+    # Dead on both; alive on both; a verb that one of them lacks; a token that is not the current one.
+    ("01-3", case(*tries(3, 3, 3)), f"EMQ.FAIL {FAIL} 3 5000 3 timeout base", "reply", "scheduled", "dead"),
+    ("01-3", case(*tries(9, 9, 9)), f"EVALSHA retry.lua {FAIL} 3 5000 9 timeout base", "reply", "dead", "scheduled"),
+    (
+        "01-3",
+        case(enqueue(), claim(), requeue(1), claim(), fail(2, max_attempts=2)),
+        "requeue",
+        "reply",
+        "an answer",
+        "unsupported",
+    ),
+    (
+        "01-3",
+        case(enqueue(), claim(), fail(2, max_attempts=2)),
+        f"EVALSHA retry.lua {FAIL} 2 5000 2 timeout base",
+        "reply",
+        "an answer",
+        "EMQSTALE retry token mismatch",
+    ),
+    ("01-3", case(enqueue(), claim()), "", "when", "a step fail", "none"),
+    ("01-3", case(), "", "when", "steps", "none"),
+]
+
+
+@pytest.mark.parametrize(("exercise", "answer", "command", "field", "expected", "got"), WRONG)
+def test_a_mistake_names_command_field_expected_and_got(
+    exercise: str, answer: Any, command: str, field: str, expected: str, got: str
+) -> None:
+    """The reader learns what the run did, not only that the answer is wrong; and nothing is noted."""
+    verdict = check(exercise, answer)
+    assert (verdict.ok, verdict.command, verdict.field) == (False, command, field)
+    assert (verdict.expected, verdict.got) == (expected, got)
+    assert verdict.sentence.endswith(".")
+    assert progress.read().solved == ()
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "part"),
+    [
+        ("01-1", 3, "a function of k, not an int"),
+        ("01-1", None, "a function of k, not None"),
+        ("01-1", lambda k: 1 // k, "raised ZeroDivisionError for k = 0"),
+        ("01-1", forever, "it was stopped"),
+        ("01-2", "a case", "a dict with name, queue and when, not a str"),
+        ("01-2", ..., "not nothing yet"),
+        ("01-2", {"queue": "q"}, "every case needs a name"),
+        ("01-2", {"name": "mine"}, "queue: missing"),
+        ("01-2", case({"verb": "steal"}), "no verb 'steal'"),
+        ("01-3", case({"verb": "claim"}), "lease_ms: missing"),
+        ("01-3", case({"verb": "lane_claim", "lease_ms": "1"}, fail(1, max_attempts=1)), "lane_claim"),
+        ("01-9", 1, "There is no exercise '01-9'"),
+        (7, 1, "There is no exercise 7"),
+    ],
+)
+def test_what_is_no_answer_gets_a_sentence(exercise: Any, answer: Any, part: str) -> None:
+    """Never a traceback, whatever is given."""
+    verdict = check(exercise, answer)
+    assert not verdict.ok
+    assert part in verdict.sentence
+
+
+def test_a_function_is_stopped_and_tracing_is_as_it_was() -> None:
+    """A debugger's or a coverage tool's trace function is put back."""
+    before = sys.gettrace()
+    with pytest.raises(TooLong):
+        limited(lambda: forever(0), steps=1_000)
+    assert sys.gettrace() is before
+    assert limited(lambda: sum(range(1_000)), steps=1_000) == 499_500
+
+
+def test_a_verdict_shows_itself_as_text_and_as_html() -> None:
+    """In a notebook both are stored; what a reader typed is escaped."""
+    verdict = check("01-1", lambda k: "<b>")
+    assert repr(verdict).startswith("not yet: For k = 0 your function gave a str")
+    assert "expected: a whole number\n  got: '<b>'" in repr(verdict)
+    assert "&lt;b&gt;" in verdict._repr_html_()
+    assert "<b>'" not in verdict._repr_html_()
+    assert repr(check("01-1", lambda k: k + 1)).startswith("solved: ")

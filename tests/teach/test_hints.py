@@ -1,0 +1,39 @@
+"""Hints come one at a time and run out at the answer's shape."""
+
+from pathlib import Path
+
+import pytest
+
+from emqlab.teach import hint, progress
+from emqlab.teach.exercises import EXERCISES
+from emqlab.teach.hints import HINTS
+
+
+@pytest.fixture(autouse=True)
+def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hints taken here are nobody's."""
+    monkeypatch.setenv("EMQLAB_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.setattr(progress, "_memory", None)
+
+
+def test_every_exercise_has_hints() -> None:
+    """Three hints and a shape, all different, for each."""
+    assert set(HINTS) == set(EXERCISES)
+    assert all(len(set(texts)) == 4 for texts in HINTS.values())
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_three_hints_then_the_shape_which_stays(exercise: str) -> None:
+    """The fifth time is no surprise: the shape again, and no more hints are counted."""
+    taken = [hint(exercise) for _ in range(6)]
+    assert [one.number for one in taken] == [1, 2, 3, 4, 4, 4]
+    assert [one.text for one in taken[:4]] == list(HINTS[exercise])
+    assert repr(taken[1]).startswith("Hint 2 of 3: ")
+    assert repr(taken[3]).startswith("No more hints. The shape of an answer: ")
+    assert progress.read().hints == {exercise: 4}
+
+
+def test_an_unknown_exercise_gets_a_sentence() -> None:
+    """And nothing is noted."""
+    assert repr(hint("01-9")).startswith("There is no exercise '01-9'")
+    assert progress.read() == progress.Progress()

@@ -1,0 +1,126 @@
+"""The way of one job through the sets, as one small drawing of a run: a stop after each step."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from emqlab.observe.moments import Moment, Recording, line, moments, place, show
+from emqlab_widgets.picture import INK, JOB, LINE, NO, QUIET, SOFT, printable
+from emqlab_widgets.stage import Stage
+
+STOPS = ("pending", "active", "schedule", "dead", "gone")
+LABEL, STEP, PITCH, TOP = 84, 66, 38, 14
+NAMES = {"stalled_check": "sweep", "advance": "clock"}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Path:
+    """What a notebook shows of it: an image with a text beside it, and the same as plain text."""
+
+    svg: str
+    text: str
+
+    def _repr_html_(self) -> str:
+        encoded = b64encode(self.svg.encode()).decode("ascii")
+        alt = escape(self.text.replace("\n", ". "))
+        return f'<img alt="{alt}" style="max-width:100%" src="data:image/svg+xml;base64,{encoded}">'
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def path(of: Stage | Recording) -> Path:
+    """Draw where the subject of a recording, or of a stage's, is after each step, with ``attempts`` in an octagon.
+
+    Made for recordings of whole calls. Executors that go the same way share one line; else each has its own.
+    """
+    recording: Recording = of.recording if isinstance(of, Stage) else of
+    columns = moments(recording)
+    ways = [[place(m.state, recording["subject"]) for m in ms] for ms in columns]
+    names = [executor["title"] for executor in recording["executors"]]
+    if all(way == ways[0] for way in ways):
+        columns, ways, names = columns[:1], ways[:1], [" and ".join(names)]
+    steps = _steps(recording, columns[0])
+    seen = {stop for way in ways for stop in way}
+    rows = [stop for stop in STOPS if stop in seen] + sorted(seen - {*STOPS})
+    width, height = LABEL + STEP * (len(steps) + 1), TOP + PITCH * len(rows) + 40
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+        ' font-family="Helvetica, Arial, sans-serif" font-size="12">'
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
+    )
+    out = [head]
+    out += [_rail(row, name, width) for row, name in enumerate(rows)]
+    out += [_step(number, words, height) for number, words in enumerate(steps, start=1)]
+    for k, (ms, way) in enumerate(zip(columns, ways, strict=True)):
+        out.append(_way(recording, ms, [rows.index(stop) for stop in way], k))
+    told = [_told(name, steps, way, recording, ms) for name, way, ms in zip(names, ways, columns, strict=True)]
+    return Path("".join(out) + "</svg>", "\n".join(told))
+
+
+def _steps(recording: Recording, ms: Sequence[Moment]) -> list[tuple[str, str]]:
+    """For each step its name, and how far it moved the clock (an empty text if not)."""
+    out = []
+    for was, m, step in zip(ms[:-1], ms[1:], recording["steps"], strict=True):
+        name = step["id"].split("#")[0]
+        out.append((NAMES.get(name, name), f"+{(m.clock - was.clock) / 1000:g} s" if m.clock != was.clock else ""))
+    return out
+
+
+def _x(number: int) -> int:
+    return LABEL + STEP * number + STEP // 2
+
+
+def _y(row: int) -> int:
+    return TOP + PITCH * row + PITCH // 2
+
+
+def _rail(row: int, name: str, width: int) -> str:
+    dash = ' stroke-dasharray="2 4"' if name == STOPS[-1] else ""
+    return (
+        f'<text x="8" y="{_y(row) + 4}" fill="{QUIET}">{escape(printable(name))}</text>'
+        f'<path d="M{LABEL} {_y(row)}H{width - 8}" stroke="{LINE}"{dash}/>'
+    )
+
+
+def _step(number: int, words: tuple[str, str], height: int) -> str:
+    name, moved = (escape(printable(word)) for word in words)
+    middle = f'text-anchor="middle" x="{_x(number)}"'
+    below = f'<text {middle} y="{height - 8}" fill="{QUIET}" font-size="11">{moved}</text>' if moved else ""
+    return f'<text {middle} y="{height - 22}" fill="{QUIET if moved else INK}" font-size="11">{name}</text>{below}'
+
+
+def _way(recording: Recording, ms: Sequence[Moment], rows: Sequence[int], k: int) -> str:
+    """One executor's line and its stops; a second line is dashed and a little lower."""
+    off = 8 * k
+    points = " ".join(f"{_x(number)},{_y(row) + off}" for number, row in enumerate(rows))
+    style = f'fill="none" stroke="{NO if k else JOB}" stroke-width="2"' + (' stroke-dasharray="5 4"' if k else "")
+    stops = [
+        _stop(recording, m, _x(number), _y(row) + off) for number, (m, row) in enumerate(zip(ms, rows, strict=True))
+    ]
+    return f'<polyline points="{points}" {style}/>' + "".join(stops)
+
+
+def _stop(recording: Recording, m: Moment, x: int, y: int) -> str:
+    found = line(recording, "row/attempts", m)
+    if found.now is None:
+        return f'<circle cx="{x}" cy="{y}" r="4" fill="#ffffff" stroke="{QUIET}"/>'
+    token = escape(printable(show(found.now, "row/attempts", recording)))
+    held = place(m.state, recording["subject"]) == "active"
+    return (
+        f'<g transform="translate({x},{y})"><path d="M-5-12H5L12-5V5L5 12H-5L-12 5V-5Z" '
+        f'fill="{JOB if held else SOFT}" stroke="{JOB}"/>'
+        f'<text text-anchor="middle" y="4" font-weight="bold" fill="{"#ffffff" if held else JOB}">{token}</text></g>'
+    )
+
+
+def _told(
+    name: str, steps: Sequence[tuple[str, str]], way: Sequence[str], recording: Recording, ms: Sequence[Moment]
+) -> str:
+    tokens = [line(recording, "row/attempts", m).now for m in ms]
+    stops = [stop if token is None else f"{stop} ({token})" for stop, token in zip(way, tokens, strict=True)]
+    moves = [f"{' '.join(words).strip()} → {stop}" for words, stop in zip(steps, stops[1:], strict=True)]
+    return printable(f"{name}: " + ", ".join([stops[0], *moves]))

@@ -1,0 +1,73 @@
+"""Transition: one step of a job's life, on a row as that step meets it, by both executors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from emqlab.lab import Lab, open_lab
+from emqlab.observe.recording import record
+from emqlab.parity.divergences import DIVERGENCES
+from emqlab.teach.cases import TRANSITION
+from emqlab.teach.predict import Question
+from emqlab_widgets.picks import Choice
+from emqlab_widgets.sources import sources_of
+from emqlab_widgets.stage import Stage
+
+PLACES = ("pending", "active", "schedule", "dead", "gone")
+LABELS = {
+    "enqueue": "enqueue",
+    "claim": "claim",
+    "schedule": "schedule",
+    "fail-below": "fail, below the cap",
+    "fail-at": "fail, at the cap",
+    "delay": "delay",
+    "requeue": "requeue",
+    "promote": "promote",
+    "sweep": "sweep",
+    "reprocess": "reprocess",
+    "complete": "complete",
+}
+
+
+def transition(lab: Lab | None = None, choice: str | None = None, predict: bool = True) -> Stage:
+    """The stage of one transition, chosen by the reader: the state written, the sets left and entered, the counters.
+
+    ``lab`` is where it runs (a private embedded one unless given), ``choice`` the transition to open on
+    (``claim``, ``fail-below``, …), ``predict=False`` shows the outcome at once. Raises ValueError for a ``choice``
+    that is none.
+    """
+    where = open_lab("embedded") if lab is None else lab
+    options = [(name, LABELS[name], TRANSITION[name]["about"]) for name in TRANSITION]
+    stage = Stage(
+        title="Transition",
+        question="One step of one job. Which set does it leave, which does it enter, and what becomes of attempts?",
+        picks=[{"name": "transition", "label": "the transition", "options": options}],
+        record=lambda picked: record(where, TRANSITION[picked["transition"]]),
+        predict=_questions if predict else None,
+        divergences={n: DIVERGENCES[n] for case in TRANSITION.values() for n in case.get("differs", ())},
+        choice=None if choice is None else {"transition": choice},
+    )
+
+    def follow(change: Mapping[str, Any]) -> None:
+        stage.sources = sources_of(verb_of(change["new"]))
+
+    follow({"new": stage.shown})
+    stage.observe(follow, "shown")  # the stage sends it in the same message as the recording
+    return stage
+
+
+def verb_of(choice: Choice) -> str:
+    """The step verb that a choice of this widget runs."""
+    (step,) = TRANSITION[choice["transition"]]["when"]
+    return str(step["verb"])
+
+
+def _questions(choice: Choice) -> list[Question]:
+    name = choice["transition"]
+    script = Question("Where is the job after the script?", "scripted/place", PLACES)
+    verb = Question("Where is the job after the verb?", "native/place", PLACES)
+    # A reader who expects a revived job to start afresh must find that answer among the others.
+    deltas = ("0", "+1", "−3" if name == "reprocess" else "−1", "deleted")
+    counted = Question("By how much does the verb change attempts?", "native/delta/attempts", deltas)
+    return [script, verb, counted] if name == "requeue" else [script, counted]
