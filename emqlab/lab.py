@@ -10,8 +10,8 @@ from emqlab import errors, ids, keys
 from emqlab.executor import Executor
 from emqlab.native.embedded import COMMANDS
 from emqlab.native.executor import NativeExecutor
-from emqlab.parity.case import Case, parse_case
-from emqlab.parity.runner import Run, Skipped, run_case
+from emqlab.observe.case import Case, parse_case
+from emqlab.observe.run import Run, Skipped, run_case
 from emqlab.scripted.executor import ScriptedExecutor
 from emqlab.servers.embedded import EmbeddedServer
 from emqlab.servers.server import Server

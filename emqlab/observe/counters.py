@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from emqlab import keys
+from emqlab.observe.run import Run
 from emqlab.observe.snapshot import Key, Snapshot
 from emqlab.observe.state import FLOWS, part_of
 from emqlab.observe.trace import Frame, frames
 from emqlab.observe.words import shown
-from emqlab.parity.runner import Run
 
 COUNTERS = ("attempts", "failures", "stalled")
 EPOCH = "lease_epoch"

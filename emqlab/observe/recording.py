@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from emqlab.observe.case import Case, parse_case
 from emqlab.observe.merge import supersequence
+from emqlab.observe.run import Run, Skipped, run_case
 from emqlab.observe.state import State, reply_of, state_of
 from emqlab.observe.subject import subject_of
 from emqlab.observe.trace import Detail, Frame, frames
 from emqlab.observe.walk import merge
 from emqlab.observe.words import rank_of, short, shown
-from emqlab.parity.case import Case, parse_case
-from emqlab.parity.runner import Run, Skipped, run_case
 from emqlab.transitions import PLAIN, TRANSITIONS, UNSUPPORTED_NATIVELY
 
 if TYPE_CHECKING:

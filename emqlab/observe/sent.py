@@ -5,7 +5,7 @@ from typing import Any
 from emqlab import keys
 from emqlab.executor import Traced
 from emqlab.observe import words
-from emqlab.parity.runner import Done, Run
+from emqlab.observe.run import Done, Run
 from emqlab.transitions import PLAIN, TRANSITIONS, Values
 
 

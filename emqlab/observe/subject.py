@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from emqlab.observe.case import Case, encoded
+from emqlab.observe.run import Run
 from emqlab.observe.words import member_of
-from emqlab.parity.case import Case, encoded
-from emqlab.parity.runner import Run
 
 _ID = re.compile(rb"[A-Z]{3}[0-9A-Za-z]{11}")
 

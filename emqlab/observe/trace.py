@@ -10,15 +10,15 @@ from typing import Any, Literal
 
 from emqlab.executor import Told
 from emqlab.observe import words
+from emqlab.observe.case import World, substitute
 from emqlab.observe.frame import Frame
 from emqlab.observe.keyspace import Keyspace, scratch
+from emqlab.observe.run import Done, Run
 from emqlab.observe.sent import called, sent_by
 from emqlab.observe.slots import touched
 from emqlab.observe.state import State, part_of, reply_of, state_of, state_patch
 from emqlab.observe.subject import subject_of
 from emqlab.observe.walk import merge
-from emqlab.parity.case import World, substitute
-from emqlab.parity.runner import Done, Run
 from emqlab.replies import ErrorReply
 
 __all__ = ["MEMBERS", "Detail", "Frame", "NotReproduced", "frames"]

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TextIO
 
 from emqlab import errors
+from emqlab.divergences import DIVERGENCES
 from emqlab.executor import Executor
-from emqlab.parity.case import EXECUTORS, BadCase, Case, parse_text
+from emqlab.observe.case import EXECUTORS, BadCase, Case, parse_text
+from emqlab.observe.run import Run, Skipped, run_case
 from emqlab.parity.compare import difference, unmet
-from emqlab.parity.divergences import DIVERGENCES
 from emqlab.parity.report import table
-from emqlab.parity.runner import Run, Skipped, run_case
 from emqlab.servers.server import Server
 
 HELD, DID_NOT_HOLD, UNUSABLE, LOST = 0, 1, 2, 3

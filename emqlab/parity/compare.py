@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from emqlab.observe.case import World, encoded, moment, offset_of
+from emqlab.observe.run import Run
 from emqlab.observe.snapshot import Key, name_json
-from emqlab.parity.case import World, encoded, moment, offset_of
-from emqlab.parity.runner import Run
 from emqlab.replies import Json, reply_json, text_json, value_json
 
 #: How a script's own runtime error begins, on the embedded server and on real ones.

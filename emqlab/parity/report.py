@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from emqlab.keys import base
+from emqlab.observe.case import Case
 from emqlab.observe.diff import changes
+from emqlab.observe.run import Run, Skipped
 from emqlab.observe.snapshot import name_json
-from emqlab.parity.case import Case
-from emqlab.parity.runner import Run, Skipped
 from emqlab.replies import reply_json
 
 _COUNTERS = ("attempts", "failures", "stalled", "lease_epoch", "count")

@@ -8,8 +8,8 @@ from typing import Any
 from emqlab import keys
 from emqlab.executor import Told
 from emqlab.lab import ExecutorName, Lab
-from emqlab.parity.case import BadCase, Case, parse_case
-from emqlab.parity.runner import Done, Run, Skipped
+from emqlab.observe.case import BadCase, Case, parse_case
+from emqlab.observe.run import Done, Run, Skipped
 from emqlab.teach.verdict import Verdict
 
 EXECUTORS: tuple[ExecutorName, ...] = ("scripted", "native")

@@ -9,7 +9,7 @@ from typing import Any
 
 from emqlab import keys
 from emqlab.lab import ExecutorName, Lab
-from emqlab.parity.runner import Run
+from emqlab.observe.run import Run
 from emqlab.replies import ErrorReply, NotSent, reply_json
 from emqlab.teach.answers import (
     EXECUTORS,

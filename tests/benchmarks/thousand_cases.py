@@ -8,8 +8,8 @@ import statistics
 import time
 
 import emqlab
-from emqlab.parity.case import parse_case
-from emqlab.parity.runner import run_case
+from emqlab.observe.case import parse_case
+from emqlab.observe.run import run_case
 from tests.benchmarks.generate import cases
 
 CASES = 1000

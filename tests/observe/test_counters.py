@@ -6,7 +6,7 @@ import pytest
 
 from emqlab.lab import Lab
 from emqlab.observe.counters import Counter, Epoch, Ledger, ids_of, ledger
-from emqlab.parity.runner import Run
+from emqlab.observe.run import Run
 from tests.observe import corpus
 
 Name = Literal["scripted", "native"]

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emqlab.lab import Lab, open_lab
+from emqlab.observe.case import BadCase, parse_case
 from emqlab.observe.merge import supersequence
 from emqlab.observe.moments import moments, verdict
 from emqlab.observe.recording import CannotRecord, Column, record
-from emqlab.parity.case import BadCase, parse_case
 from tests.observe import corpus
 
 JOB = "JOB0KHTOWnGLuC"

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from emqlab.executor import Told
 from emqlab.lab import Lab, open_lab
+from emqlab.observe.run import Run
 from emqlab.observe.slots import touched
 from emqlab.observe.state import state_of, state_patch
 from emqlab.observe.trace import Frame, NotReproduced, frames
 from emqlab.observe.walk import merge
-from emqlab.parity.runner import Run
 from emqlab.replies import ErrorReply
 from tests.observe import corpus
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from emqlab.divergences import DIVERGENCES
 from emqlab.parity.command import DID_NOT_HOLD, HELD, run
-from emqlab.parity.divergences import DIVERGENCES
 
 CASES = Path(__file__).parents[1] / "cases"
 OURS = CASES / "ours.json"

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import emqlab
+from emqlab.observe.case import parse_case
+from emqlab.observe.run import Run, run_case
 from emqlab.observe.snapshot import Key
-from emqlab.parity.case import parse_case
 from emqlab.parity.compare import difference, plain_error, unmet
-from emqlab.parity.runner import Run, run_case
 from emqlab.replies import ErrorReply
 
 CASE: dict[str, Any] = {"name": "n", "queue": "q", "when": [{"verb": "claim", "lease_ms": "5"}]}

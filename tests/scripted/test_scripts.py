@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import emqlab
+from emqlab.observe.case import Case, parse_text
+from emqlab.observe.run import Run, run_case
 from emqlab.observe.snapshot import take
-from emqlab.parity.case import Case, parse_text
 from emqlab.parity.compare import plain_reply
-from emqlab.parity.runner import Run, run_case
 from emqlab.scripted.scripts import SCRIPTS
 from emqlab.transitions import OF_SCRIPT, Call
 

@@ -9,7 +9,7 @@ import pytest
 
 import emqlab
 from emqlab import cli
-from emqlab.parity.runner import Run
+from emqlab.observe.run import Run
 from emqlab.teach import cases
 
 EVERY = list(cases.every_case())

@@ -14,9 +14,9 @@ import pytest
 import emqlab
 import emqlab_widgets as widgets
 from emqlab.native import verbs
+from emqlab.observe.case import parse_case
 from emqlab.observe.recording import record
 from emqlab.observe.walk import moments
-from emqlab.parity.case import parse_case
 from emqlab.teach import cases, progress
 
 SCRIPTS = Path(emqlab.__file__).parent / "scripted" / "lua"

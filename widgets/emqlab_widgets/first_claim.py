@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab, open_lab
 from emqlab.observe.recording import record
-from emqlab.parity.divergences import DIVERGENCES
 from emqlab.teach.cases import FIRST_CLAIM
 from emqlab.teach.predict import Question
 from emqlab_widgets.sources import sources_of

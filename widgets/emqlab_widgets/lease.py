@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab, open_lab
 from emqlab.observe.recording import record
-from emqlab.parity.divergences import DIVERGENCES
 from emqlab.teach.cases import CAPS, LEASES, SWEEPS
 from emqlab.teach.cases import lease as lease_case
 from emqlab.teach.predict import Question

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab, open_lab
 from emqlab.observe.recording import record
-from emqlab.parity.divergences import DIVERGENCES
 from emqlab.teach.cases import TRANSITION
 from emqlab.teach.predict import Question
 from emqlab_widgets.picks import Choice

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import emqlab
-from emqlab.parity.case import BadCase, World, parse_case, parse_text, substitute
-from emqlab.parity.runner import Run, Skipped, run_case
+from emqlab.observe.case import BadCase, World, parse_case, parse_text, substitute
+from emqlab.observe.run import Run, Skipped, run_case
 
 ROW = "JOB0NgWEfAEJfs"
 CLAIM = {"verb": "claim", "lease_ms": "30000"}

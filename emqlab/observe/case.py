@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from emqlab import keys
-from emqlab.parity.divergences import DIVERGENCES
+from emqlab.divergences import DIVERGENCES
 from emqlab.transitions import PLAIN, TRANSITIONS, UNSUPPORTED_NATIVELY, Call, Values
 
 OLD_RUN_ID = b"0" * 40

@@ -8,8 +8,8 @@ import redis
 
 from emqlab import errors
 from emqlab.executor import Executor, Traced
+from emqlab.observe.case import Case, Step, World, substitute
 from emqlab.observe.snapshot import Snapshot, snapshot_json, take
-from emqlab.parity.case import Case, Step, World, substitute
 from emqlab.replies import Json, NotSent, error_reply, reply_json
 from emqlab.servers.server import Server
 from emqlab.transitions import UNSUPPORTED_NATIVELY
