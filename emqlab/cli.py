@@ -1,11 +1,13 @@
 """The command line: parse, call, print."""
 
 import argparse
+import contextlib
+import errno
 import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn, TextIO
 
 ABOUT = """\
 A course and a lab on how the core of a job queue works.
@@ -28,6 +30,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print ``message`` on standard error and exit with status 2."""
         self.exit(2, f"{self.prog}: {message} (`{self.prog} --help` shows how it is used)\n")
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help; argparse would keep it to itself that it could not."""
+        (file or sys.stdout).write(self.format_help())
 
 
 def port_number(text: str) -> int:
@@ -145,22 +151,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Raises ``SystemExit``, as argparse does, for ``--help``, ``--version`` and wrong usage.
     """
-    options = parser().parse_args(arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # A case's name may hold what this terminal's encoding has no sign for.
-            stream.reconfigure(errors="backslashreplace")
-    call: Callable[[argparse.Namespace], int] = options.call
+    # Without a standard error (a window without a terminal) what is said there is said to nobody.
+    with contextlib.redirect_stderr(sys.stderr or io.StringIO()):
+        if sys.stdout is None:
+            return _no_output("standard output is closed")
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                # A case's name may hold what this terminal's encoding has no sign for.
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            return _flushed(arguments)
+        except KeyboardInterrupt:
+            return 130
+        except BrokenPipeError:
+            # Nobody reads any more (`emqlab run … | head`).
+            _discard(sys.stdout)
+            return 141
+        except OSError as error:
+            if error.filename is not None or error.errno not in _OUTPUT_LOST:
+                raise
+            _discard(sys.stdout)
+            return _no_output(f"the output can't be written: {error.strerror}")
+
+
+#: How writing to standard output fails: it is full, or broken, or was opened for reading only.
+_OUTPUT_LOST = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
+def _flushed(arguments: Sequence[str] | None) -> int:
     try:
-        status = call(options)
+        options = parser().parse_args(arguments)
+        call: Callable[[argparse.Namespace], int] = options.call
+        return call(options)
+    finally:
         sys.stdout.flush()
-        return status
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # Nobody reads any more (`emqlab run … | head`); Python's own flush at exit must find an open file.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+
+
+def _no_output(why: str) -> int:
+    try:
+        print(f"emqlab: {why}; send it to a file with room, or to a terminal", file=sys.stderr, flush=True)
+    except OSError:
+        _discard(sys.stderr)
+    return 2
+
+
+def _discard(stream: TextIO) -> None:
+    """Lead a broken stream nowhere, for Python's own flush at exit must find an open file."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,17 @@
 class EmqError(Exception):
     """The base of all of them. ``str(error)`` is one sentence."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copy and pickle by data: the constructors take that, not the sentence."""
+        return _again, (type(self), self.args, self.__dict__.copy())
+
+
+def _again(kind: type[EmqError], args: tuple[object, ...], data: dict[str, object]) -> EmqError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(data)
+    return error
+
 
 class _Job(EmqError):
     """A refusal about one job: ``verb`` and ``id`` say which call it answered."""

@@ -9,7 +9,7 @@ import redis
 
 from emqlab import errors, ids, keys
 from emqlab.outcomes import Claimed, Dead, Scheduled, Swept
-from emqlab.replies import ErrorReply, NotSent, settled
+from emqlab.replies import ERROR_REPLIES, ErrorReply, NotSent, error_reply, settled
 from emqlab.transitions import PLAIN, Call, Values
 
 I64_MAX = 2**63 - 1
@@ -77,8 +77,8 @@ class Executor(ABC):
     def _send(self, *command: bytes | int) -> Any:
         try:
             return settled(self._client.execute_command(*command))
-        except redis.ResponseError as error:
-            return settled(error)
+        except ERROR_REPLIES as error:
+            return error_reply(error)
         except redis.ConnectionError as error:
             raise errors.ServerLost(str(error)) from error
 
@@ -117,7 +117,7 @@ class Executor(ABC):
 
     def claim(self, queue: str, *, lease_ms: int = 30_000) -> Claimed | None:
         """Lease the head of the line for ``lease_ms``; None when there is nothing to lease or the queue is paused."""
-        reply = self._ask("claim", queue, {"lease_ms": _number("lease_ms", lease_ms, 1)})
+        reply = self._ask("claim", queue, {"lease_ms": number("lease_ms", lease_ms, 1)})
         return Claimed(reply[0], reply[1], reply[2]) if reply else None
 
     def complete(self, queue: str, id: str | bytes, token: Token) -> None:
@@ -143,8 +143,8 @@ class Executor(ABC):
         values = {
             "id": ids.check(id),
             "token": _token(token),
-            "delay_ms": _number("delay_ms", delay_ms, 0),
-            "max_attempts": _number("max_attempts", max_attempts, 1),
+            "delay_ms": number("delay_ms", delay_ms, 0),
+            "max_attempts": number("max_attempts", max_attempts, 1),
             "error": _text("error", error),
         }
         return Dead() if self._ask("fail", queue, values) == b"dead" else Scheduled()
@@ -163,24 +163,24 @@ class Executor(ABC):
     def extend(self, queue: str, id: str | bytes, token: Token, *, lease_ms: int) -> None:
         """Move a lease's deadline to ``lease_ms`` from now. Raises JobGone, StaleToken, NotActive."""
         job = {"id": ids.check(id), "token": _token(token)}
-        if self._ask("extend", queue, {**job, "lease_ms": _number("lease_ms", lease_ms, 1)}) == -1:
+        if self._ask("extend", queue, {**job, "lease_ms": number("lease_ms", lease_ms, 1)}) == -1:
             raise errors.JobGone("extend", job["id"])
 
     def extends(self, queue: str, pairs: Iterable[tuple[str | bytes, Token]], *, lease_ms: int) -> tuple[bytes, ...]:
         """Extend many leases; answers the ids that were not extended, in the order given."""
         checked = _pairs(pairs)
-        values: Values = {"lease_ms": _number("lease_ms", lease_ms, 1), "pairs": checked}
+        values: Values = {"lease_ms": number("lease_ms", lease_ms, 1), "pairs": checked}
         return tuple(self._ask("extends", queue, values))
 
     def promote(self, queue: str, *, batch: int = 100) -> int:
         """Move at most ``batch`` due jobs back in line; answers how many."""
-        return int(self._ask("promote", queue, {"batch": _number("batch", batch, 1)}))
+        return int(self._ask("promote", queue, {"batch": number("batch", batch, 1)}))
 
     def stalled_check(self, queue: str, *, max_stalled: int = 1, limit: int = 100) -> Swept:
         """Recover at most ``limit`` expired leases; a job that stalled ``max_stalled`` times is a dead letter."""
         values = {
-            "max_stalled": _number("max_stalled", max_stalled, 1),
-            "limit": _number("limit", limit, 1),
+            "max_stalled": number("max_stalled", max_stalled, 1),
+            "limit": number("limit", limit, 1),
         }
         recovered, dead = self._ask("stalled_check", queue, values)
         return Swept(tuple(recovered), tuple(dead))
@@ -234,7 +234,9 @@ class Executor(ABC):
             name, _, why = text.removeprefix("EMQARGS ").partition(" ")
             raise errors.BadArgument(name, why)
         if reply.code == "EMQFENCE":
-            raise errors.WrongVersion(text.removeprefix("EMQFENCE wire version ").encode())
+            # The reply's text is made for one line: the value itself is asked for.
+            got = self._send(b"GET", keys.VERSION_KEY)
+            raise errors.WrongVersion(got if isinstance(got, bytes) else text.split(" ", 3)[-1].encode())
         if reply.code == "NOPERM":
             raise errors.Forbidden(text)
         raise errors.ServerRefused(reply.code, text)
@@ -244,7 +246,8 @@ class Executor(ABC):
         return False
 
 
-def _number(name: str, value: int, least: int) -> bytes:
+def number(name: str, value: int, least: int) -> bytes:
+    """A count or a time in ms as it is sent, from ``least`` to 2^63-1. Raises TypeError, ValueError."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name} must be an int, not {type(value).__name__}")
     if not least <= value <= I64_MAX:
@@ -255,12 +258,17 @@ def _number(name: str, value: int, least: int) -> bytes:
 def _token(token: Token) -> bytes:
     if isinstance(token, bool) or not isinstance(token, (int, bytes)):
         raise TypeError(f"token must be an int or the bytes of one, not {type(token).__name__}")
+    if isinstance(token, int) and not -I64_MAX - 1 <= token <= I64_MAX:
+        raise ValueError("token must be a 64-bit integer, as attempts is")
     return token if isinstance(token, bytes) else b"%d" % token
 
 
 def _text(name: str, value: bytes | str) -> bytes:
     if isinstance(value, str):
-        return value.encode("utf-8")
+        try:
+            return value.encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError(f"{name} must be text that UTF-8 can write, or bytes") from None
     if not isinstance(value, bytes):
         raise TypeError(f"{name} must be bytes or str, not {type(value).__name__}")
     return value
@@ -287,9 +295,9 @@ def _due(in_ms: int | None, at_ms: int | None) -> tuple[bytes, bytes]:
     if (in_ms is None) == (at_ms is None):
         raise TypeError("give either in_ms or at_ms")
     if in_ms is not None:
-        return b"in", _number("in_ms", in_ms, 0)
+        return b"in", number("in_ms", in_ms, 0)
     assert at_ms is not None
-    return b"at", _number("at_ms", at_ms, 0)
+    return b"at", number("at_ms", at_ms, 0)
 
 
 __all__ = ["Executor", "Token", "Told", "Traced"]

@@ -10,7 +10,8 @@ from emqlab import errors, ids, keys
 from emqlab.executor import Executor
 from emqlab.native.embedded import COMMANDS
 from emqlab.native.executor import NativeExecutor
-from emqlab.observe.case import Case, parse_case
+from emqlab.observe.case import Case
+from emqlab.observe.case_reader import parse_case
 from emqlab.observe.run import Run, Skipped, run_case
 from emqlab.scripted.executor import ScriptedExecutor
 from emqlab.servers.embedded import EmbeddedServer
@@ -83,17 +84,18 @@ class Lab:
 
     def bench(self) -> tuple[Server, dict[str, Executor]]:
         """Where cases are run: a second embedded server of the same seed, emptied before each case."""
-        if self._bench is None:
-            server = EmbeddedServer(COMMANDS, self.server.node)
-            mint = ids.Mint(server.now_ms, server.node)
-            self._bench = (
-                server,
-                {
-                    "scripted": ScriptedExecutor(server.client, mint.next),
-                    "native": NativeExecutor(server.client, mint.next, lambda: server.run_id),
-                },
-            )
-        return self._bench
+        with self.server.lock:
+            if self._bench is None:
+                server = EmbeddedServer(COMMANDS, self.server.node)
+                mint = ids.Mint(server.now_ms, server.node)
+                self._bench = (
+                    server,
+                    {
+                        "scripted": ScriptedExecutor(server.client, mint.next),
+                        "native": NativeExecutor(server.client, mint.next, lambda: server.run_id),
+                    },
+                )
+            return self._bench
 
     def executor(self, name: ExecutorName) -> Executor:
         """The executor of that name. Raises ValueError for another name."""
@@ -117,6 +119,10 @@ def open_lab(server: str | None = None, *, seed: int = 0) -> Lab:
 
     ``seed`` fixes the ids and epochs of the embedded server. Raises ValueError for a server that cannot be opened.
     """
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise TypeError(f"seed must be an int, not {type(seed).__name__}")
+    if server is not None and not isinstance(server, str):
+        raise TypeError(f"server must be a str, not {type(server).__name__}")
     name = server if server not in (None, "auto") else os.environ.get("EMQLAB_SERVER") or "embedded"
     if name not in ("embedded", "auto"):
         raise ValueError(f"this release opens the embedded server only, not {name!r}; use server='embedded'")

@@ -5,8 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import redis
+from redis.exceptions import AuthorizationError
 
 Json = Any
+
+
+#: What redis-py raises for an error reply; the last two are connection errors by their class only.
+ERROR_REPLIES = (redis.ResponseError, redis.AuthenticationError, AuthorizationError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,7 @@ class NotSent:
     verb: str
 
 
-def error_reply(error: redis.ResponseError) -> ErrorReply:
+def error_reply(error: Exception) -> ErrorReply:
     """The server's own text of a redis-py error, which cuts a known code word off and keeps it aside."""
     code = getattr(error, "status_code", None)
     return ErrorReply(f"{code} {error}" if code else str(error))
@@ -36,7 +41,7 @@ def error_reply(error: redis.ResponseError) -> ErrorReply:
 
 def settled(value: Any) -> Any:
     """A reply with every redis-py error in it, at any depth, turned into an ErrorReply."""
-    if isinstance(value, redis.ResponseError):
+    if isinstance(value, ERROR_REPLIES):
         return error_reply(value)
     if isinstance(value, (list, tuple)):
         return [settled(item) for item in value]

@@ -1,5 +1,7 @@
 """The command line: help, versions, mistakes, and how it ends when it is interrupted."""
 
+import errno
+import io
 import os
 import subprocess
 import sys
@@ -144,3 +146,88 @@ def test_a_reader_that_went_away_ends_it_quietly(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "emqlab.cli", "doctor"]
         done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.fixture(params=["", "1"], ids=["buffered", "unbuffered"])
+def buffering(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether Python writes at once (a failure comes with the print) or later (it comes with the flush)."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", request.param)
+
+
+def started(*arguments: str, redirect: str = "") -> tuple[int, str, str]:
+    """`emqlab ARGUMENTS` by a shell that redirects: the exit status, what was printed, what was said."""
+    command = ["sh", "-c", f'exec "$@" {redirect}', "sh", sys.executable, "-m", "emqlab.cli", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout, done.stderr
+
+
+needs_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+
+
+@needs_dev_full
+@pytest.mark.usefixtures("buffering")
+@pytest.mark.parametrize("arguments", [["doctor"], ["--help"], ["run", "--help"], ["--version"]], ids=" ".join)
+def test_a_full_disk_is_one_sentence(arguments: list[str]) -> None:
+    """`emqlab … > /dev/full` fails at the last flush: status 2, no traceback, no second complaint of Python's."""
+    status, _, said = started(*arguments, redirect=">/dev/full")
+    assert (2, 1) == (status, said.count("\n"))
+    assert said.startswith("emqlab: the output can't be written: No space left on device")
+
+
+@needs_dev_full
+@pytest.mark.parametrize("how", [["--json"], []], ids=["json", "table"])
+def test_a_disk_that_fills_up_in_the_middle_is_one_sentence(tmp_path: Path, how: list[str]) -> None:
+    """More than a buffer of output, so that a write fails before the last flush."""
+    case = '{"name": "%s", "queue": "q", "when": [{"verb": "claim", "lease_ms": "5"}]}' % ("n" * 20_000)
+    (tmp_path / "a.json").write_text(case)
+    status, _, said = started("run", str(tmp_path / "a.json"), *how, redirect=">/dev/full")
+    assert (2, 1) == (status, said.count("\n"))
+    assert said.startswith("emqlab: the output can't be written: ")
+
+
+@pytest.mark.parametrize("arguments", [["doctor"], ["run", "x.json"], ["--help"], ["--version"]], ids=" ".join)
+def test_a_closed_output_is_one_sentence(arguments: list[str]) -> None:
+    """`emqlab … >&-`: Python has no standard output at all."""
+    status, _, said = started(*arguments, redirect=">&-")
+    assert (2, 1) == (status, said.count("\n"))
+    assert said.startswith("emqlab: standard output is closed")
+
+
+@pytest.mark.parametrize("redirect", ["2>&-", "</dev/null 2>&-", "<&- 2>&-", ">&- 2>&-"])
+def test_without_a_standard_error_the_status_still_tells(redirect: str) -> None:
+    """What would be said there is said to nobody, and not on standard output instead."""
+    assert (2, "", "") == started("run", "missing.json", redirect=redirect)
+    assert (2, "", "") == started("run", redirect=redirect)
+
+
+@needs_dev_full
+def test_a_full_standard_error_changes_no_status() -> None:
+    """Nothing more can be said."""
+    assert (2, "", "") == started("run", "missing.json", redirect="2>/dev/full")
+
+
+def test_a_closed_input_is_one_sentence() -> None:
+    """`emqlab run - <&-`: Python has no standard input at all."""
+    status, printed, said = started("run", "-", redirect="<&-")
+    assert (2, "", 1) == (status, printed, said.count("\n"))
+    assert said.startswith("emqlab run: standard input: it is closed")
+
+
+def test_another_error_of_the_system_is_not_taken_for_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault inside a command is not explained away."""
+
+    def refuse(**options: Any) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device", "elsewhere.txt")
+
+    monkeypatch.setattr(doctor, "report", refuse)
+    with pytest.raises(OSError, match=r"elsewhere\.txt"):
+        cli.main(["doctor"])
+
+
+def test_standard_error_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A caller in Python finds its streams as they were."""
+    monkeypatch.setattr(doctor, "report", lambda **options: 0)
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    monkeypatch.setattr(sys, "stderr", None)
+    assert cli.main(["doctor"]) == 0
+    assert sys.stderr is None

@@ -1,5 +1,6 @@
 """The lab: its clock, its epochs, its ids, its checks before anything is sent (SPEC 10, 11)."""
 
+import pickle
 import time
 from typing import Any
 
@@ -133,6 +134,8 @@ WRONG_RANGES: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("promote", ("q",), {"batch": 0}),
     ("schedule", ("q", b"x"), {"in_ms": -1}),
     ("complete", ("q", "JOB", 1), {}),
+    ("complete", ("q", JOB, 2**63), {}),
+    ("enqueue", ("q", "\ud800"), {}),
     ("extends", ("q", []), {"lease_ms": 1}),
 ]
 
@@ -180,6 +183,42 @@ def test_a_run_leaves_the_labs_own_jobs_alone(lab: emqlab.Lab) -> None:
     case = {"name": "n", "queue": "q", "given": [["DEL", "{p}pending"]], "when": [{"verb": "claim", "lease_ms": "5"}]}
     run = lab.run(case, executor="native")
     assert ([[]], [job]) == (list(run.replies), lab.client.zrange("emq:{q}:pending", 0, -1))  # type: ignore[union-attr]
+
+
+def test_a_closed_lab_answers_nothing(lab: emqlab.Lab) -> None:
+    """Its server has stopped."""
+    lab.close()
+    with pytest.raises(emqlab.ServerLost):
+        lab.native.enqueue("q", b"x")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        emqlab.StaleToken("complete", JOB.encode(), b"1"),
+        emqlab.JobGone("complete", JOB.encode()),
+        emqlab.BadArgument("limit", "is odd"),
+        emqlab.WrongVersion(b"\xff"),
+        emqlab.ServerRefused("ERR", "ERR x"),
+        emqlab.Unsupported("reap", "native"),
+        emqlab.Duplicate(JOB.encode()),
+        emqlab.LaneRow("fail", None),
+        emqlab.Forbidden("NOPERM x"),
+        emqlab.ServerLost("gone"),
+    ],
+)
+def test_an_error_survives_the_way_to_another_process(error: emqlab.EmqError) -> None:
+    """Its class, its sentence and its data."""
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(error), str(error), vars(error)) == (type(again), str(again), vars(again))
+
+
+def test_a_foreign_version_keeps_its_bytes(lab: emqlab.Lab) -> None:
+    """Also those that an error's text can't carry."""
+    lab.client.set("{emq}:version", b"\xff\r\n")
+    with pytest.raises(emqlab.WrongVersion) as refused:
+        lab.native.claim("q")
+    assert b"\xff\r\n" == refused.value.got
 
 
 def test_another_server_is_refused_in_one_sentence() -> None:

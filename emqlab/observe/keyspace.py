@@ -8,7 +8,7 @@ import redis
 
 from emqlab import keys
 from emqlab.native.embedded import COMMANDS
-from emqlab.observe.snapshot import Key, Snapshot, read, take
+from emqlab.observe.snapshot import Key, Snapshot, read
 from emqlab.replies import settled
 from emqlab.servers.embedded import EmbeddedServer
 
@@ -59,10 +59,6 @@ class Keyspace:
     def key(self, name: bytes) -> Key | None:
         """What one key holds now, None when it is absent."""
         return read(self._client, [name]).get(name, self._kept.get(name))
-
-    def all(self) -> Snapshot:
-        """Every key of the queue."""
-        return dict(sorted({**self._kept, **take(self._client, self._queue)}.items()))
 
 
 def _making(name: bytes, key: Key) -> Iterator[tuple[bytes, ...]]:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from emqlab.observe.case import Case, parse_case
+from emqlab.observe.case import Case
+from emqlab.observe.case_reader import parse_case
 from emqlab.observe.merge import supersequence
 from emqlab.observe.run import Run, Skipped, run_case
 from emqlab.observe.state import State, reply_of, state_of
@@ -61,7 +62,8 @@ def record(
     wide enough for every score and clock; ``titles`` replaces columns' titles. ``detail="calls"`` tells one frame a
     transition. Raises BadCase, CannotRecord, ValueError (no column, or two of one name), ServerLost.
     """
-    source = dict(case.source) if isinstance(case, Case) else dict(case)
+    case = _checked(case, executors, detail, axis)
+    source = dict(case.source)
     chosen = list(columns) if columns is not None else [Column(name, name) for name in executors]
     _check(chosen)
     runs = [_run(lab, source, column) for column in chosen]
@@ -85,6 +87,19 @@ def record(
             for column, run, mine, names in zip(chosen, runs, told, ids, strict=True)
         ],
     }
+
+
+def _checked(case: Any, executors: Any, detail: Any, axis: Any) -> Case:
+    """The case, and the options in order. Raises BadCase, TypeError, ValueError."""
+    if isinstance(executors, str):
+        raise TypeError(f"executors must be a sequence of names, such as ({executors!r},)")
+    if detail not in ("commands", "calls"):
+        raise ValueError(f"detail must be 'commands' or 'calls', not {detail!r}")
+    if axis is not None and (len(axis) != 2 or axis[0] >= axis[1]):
+        raise ValueError(f"axis must be (from, to) in ms around now, not {axis!r}")
+    if isinstance(case, Case):
+        return case
+    return parse_case(dict(case) if isinstance(case, Mapping) else case)
 
 
 def _check(columns: Sequence[Column]) -> None:

@@ -8,27 +8,43 @@ import redis
 
 from emqlab import errors
 from emqlab.executor import Executor, Traced
-from emqlab.observe.case import Case, Step, World, substitute
+from emqlab.observe.case import BadCase, Case, Step, World, substitute
 from emqlab.observe.snapshot import Snapshot, snapshot_json, take
-from emqlab.replies import Json, NotSent, error_reply, reply_json
+from emqlab.replies import ERROR_REPLIES, ErrorReply, Json, NotSent, ask, error_reply, reply_json
 from emqlab.servers.server import Server
 from emqlab.transitions import UNSUPPORTED_NATIVELY
+
+#: Raw commands that read and write keys and leave nothing behind on their connection or server.
+_DATA_NAMES = """
+APPEND COPY DECR DECRBY DEL EXISTS EXPIRE EXPIREAT GET GETDEL HDEL HGET HGETALL HINCRBY HSET HSETNX INCR INCRBY LPUSH
+LRANGE LREM LTRIM PERSIST PEXPIRE PEXPIREAT PTTL RENAME RPUSH SADD SET SETEX SMEMBERS SREM TIME TTL TYPE ZADD ZCARD
+ZINCRBY ZRANGE ZREM ZSCORE
+"""
+_DATA = frozenset(_DATA_NAMES.split())
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """One step that was run. ``traced`` is None for a world step, ``reply`` that of a raw command or a verb."""
+    """One step that was run. ``traced`` is None for a world step, ``reply`` that of a raw command or a verb.
+
+    ``sent`` is a raw command as it was sent. ``after`` is the state after a world step, kept in a traced run.
+    """
 
     index: int
     step: Step
     traced: Traced | None
     reply: Any
     clock_ms: int
+    sent: tuple[bytes, ...] | None = None
+    after: Snapshot | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One case on one executor. ``replies`` has one entry a verb step; ``before`` is the state after ``given``."""
+    """One case on one executor. ``replies`` has one entry a verb step; ``before`` is the state after ``given``.
+
+    ``epochs`` are the run_ids that were in force, in order; ``run_id`` is the last.
+    """
 
     case: Case
     executor: str
@@ -40,6 +56,7 @@ class Run:
     before: Snapshot
     trace: tuple[Done, ...]
     after: Snapshot
+    epochs: tuple[str, ...] = ()
 
     def json(self) -> dict[str, Json]:
         """The line that ``emqlab run --json`` prints (SPEC 9)."""
@@ -81,18 +98,22 @@ def run_case(
     """Run ``case`` on one executor, on an empty queue of its own.
 
     ``traced`` keeps every command run inside a transition; ``before`` the state after ``given``. Both cost time and
-    change nothing. Raises ServerLost when the server went away.
+    change nothing. Raises ServerLost when the server went away, BadCase for a step that this release lacks.
     """
     why = _cannot(server, case)
     if why:
         return Skipped(case, executor, server.name, why)
-    server.begin_case(case.queue)
-    try:
-        return _Running(server, executors[executor], case, traced).run(before)
-    except redis.ConnectionError as error:
-        raise errors.ServerLost(str(error)) from error
-    finally:
-        server.end_case(case.queue)
+    if executor != "native" and any(verb in UNSUPPORTED_NATIVELY for verb in case.verbs):
+        raise BadCase(f"{case.name}: when: this release has no scripts for lanes and flows; run it natively")
+    with server.lock:
+        server.begin_case(case.queue)
+        running = _Running(server, executors[executor], case, traced)
+        try:
+            return running.run(before)
+        except redis.ConnectionError as error:
+            raise errors.ServerLost(str(error)) from error
+        finally:
+            server.end_case(case.queue, plain=running.plain)
 
 
 def _cannot(server: Server, case: Case) -> str | None:
@@ -112,16 +133,24 @@ class _Running:
     case: Case
     traced: bool
     now_ms: int = 0
-    raw: Any = None
+    connection: Any = None
     trace: list[Done] = field(default_factory=list)
+    epochs: list[bytes] = field(default_factory=list)
+
+    @property
+    def plain(self) -> bool:
+        """Whether its raw commands only read and write keys, so that any connection will do for them."""
+        raw = [*self.case.given, *(step.command for step in self.case.when if step.command is not None)]
+        return all(isinstance(command[0], str) and command[0].upper() in _DATA for command in raw)
 
     def run(self, before: bool) -> Run:
         server, queue = self.server, self.case.queue
         self.now_ms = server.now_ms()
+        self.epochs.append(server.run_id)
         try:
             for command in self.case.given:
-                self._raw(command)
-            start = take(server.client, queue) if before or self.traced else {}
+                self._raw(self._substituted(command))
+            start = take(server.observer, queue) if before or self.traced else {}
             for index, step in enumerate(self.case.when):
                 self._step(index, step)
             done_ms = server.now_ms()
@@ -137,17 +166,17 @@ class _Running:
             replies=tuple(done.reply for done in self.trace if done.step.verb is not None),
             before=start,
             trace=tuple(self.trace),
-            after=take(server.client, queue),
+            after=take(server.observer, queue),
+            epochs=tuple(epoch.decode() for epoch in self.epochs),
         )
 
     def _step(self, index: int, step: Step) -> None:
         reply: Any = None
         traced: Traced | None = None
+        sent: tuple[bytes, ...] | None = None
         if step.verb is not None:
             call = step.call(self.case.queue, self._world())
             if step.verb in UNSUPPORTED_NATIVELY:
-                if self.executor.name != "native":
-                    raise NotImplementedError(f"{step.verb}: the scripted lanes and flows are not built yet")
                 reply = NotSent(step.verb)
                 traced = Traced((), (), reply)
             elif self.traced:
@@ -157,30 +186,51 @@ class _Running:
                 reply = self.executor.perform(call)
         elif step.restart:
             self.server.restart()
+            self.epochs.append(self.server.run_id)
         elif step.advance_ms is not None:
             self.server.advance(step.advance_ms)
         elif step.command is not None:
-            reply = self._raw(step.command)
+            sent = self._substituted(step.command)
+            reply = self._raw(sent)
         clock_ms = self.server.now_ms() if self.traced else 0
-        self.trace.append(Done(index, step, traced, reply, clock_ms))
+        seen = self.traced and step.verb is None
+        after = take(self.server.observer, self.case.queue) if seen else None
+        self.trace.append(Done(index, step, traced, reply, clock_ms, sent, after))
 
     def _world(self) -> World:
         return World(self.now_ms, self.server.run_id)
 
-    def _raw(self, command: tuple[Any, ...]) -> Any:
-        """A raw command on a connection of its own: it may leave a MULTI open or change the user."""
-        if self.raw is None:
-            self.raw = self.server.client.connection_pool.get_connection()
+    def _substituted(self, command: tuple[Any, ...]) -> tuple[bytes, ...]:
         world = self._world()
-        self.raw.send_command(*(substitute(item, self.case.queue, world) for item in command))
+        return tuple(substitute(item, self.case.queue, world) for item in command)
+
+    def _raw(self, command: tuple[bytes, ...]) -> Any:
+        """Send a raw command; its reply, or its error as an ErrorReply."""
         try:
-            return self.raw.read_response()
-        except redis.ResponseError as error:
+            if self.plain:
+                return ask(self.server.client, *command)
+            return self._aside(command)
+        except ERROR_REPLIES as error:
             return error_reply(error)
 
+    def _aside(self, command: tuple[bytes, ...]) -> Any:
+        """Send it on a connection of the case's own: it may leave a MULTI open, change the user, or kill clients."""
+        if self.connection is None:
+            pool: Any = self.server.client.connection_pool
+            self.connection = pool.connection_class(**pool.connection_kwargs)
+        try:
+            self.connection.send_command(*command)
+            return self.connection.read_response()
+        except ERROR_REPLIES:
+            raise
+        except redis.ConnectionError as error:
+            # Killed by its own command, perhaps. If the server is really gone, the next step finds out.
+            self._hang_up()
+            return ErrorReply(f"ERR {error}")
+        finally:
+            self.server.hang_up()
+
     def _hang_up(self) -> None:
-        if self.raw is not None:
-            if any(step.command for step in self.case.when):
-                self.raw.disconnect()
-            self.server.client.connection_pool.release(self.raw)
-            self.raw = None
+        if self.connection is not None:
+            self.connection.disconnect()
+            self.connection = None

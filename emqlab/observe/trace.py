@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from emqlab.executor import Told
 from emqlab.observe import words
-from emqlab.observe.case import World, substitute
 from emqlab.observe.frame import Frame
 from emqlab.observe.keyspace import Keyspace, scratch
 from emqlab.observe.run import Done, Run
@@ -153,17 +152,14 @@ class _Telling:
     # -- the world
 
     def _world(self, done: Done) -> Frame:
-        command: tuple[bytes, ...] | None = None
-        if done.step.command is not None:
-            world = World(self.run.now_ms, self.run.run_id.encode())
-            command = tuple(substitute(part, self.queue, world) for part in done.step.command)
-            self._copy.run(command)
+        command = done.sent
+        if command is not None:
             step, word, note = words.raw_command(command, done.reply)
         elif done.step.advance_ms is not None:
             step, word, note = words.advanced(done.step.advance_ms)
         else:
             step, word, note = words.restarted()
-        writes, patch = self._seen_anew()
+        writes, patch = self._seen_anew(done)
         return Frame(
             step=step,
             phase="world",
@@ -177,9 +173,12 @@ class _Telling:
             clock=self._moved(done.clock_ms),
         )
 
-    def _seen_anew(self) -> tuple[tuple[str, ...], State | None]:
-        """What somebody else's command, or time, did: every key is looked at again."""
-        found = self._copy.all()
+    def _seen_anew(self, done: Done) -> tuple[tuple[str, ...], State | None]:
+        """What somebody else's command, or time, did: the keys as they were found after it."""
+        if done.after is None:
+            raise ValueError(f"{self.run.case.name}: the run was not traced")
+        found = done.after
+        self._copy.fill(found, self.queue, done.clock_ms)
         self._parts = {name: part_of(name, key, self.queue) for name, key in found.items()}
         patch = state_patch(self.state, state_of(found, self.queue))
         return tuple(_slots(patch, words.shown(self.subject))), self._apply(patch)

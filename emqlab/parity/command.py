@@ -1,6 +1,8 @@
 """``emqlab run``: cases out of files, run and judged (SPEC 9)."""
 
 import json
+import os
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,13 +11,16 @@ from typing import TextIO
 from emqlab import errors
 from emqlab.divergences import DIVERGENCES
 from emqlab.executor import Executor
-from emqlab.observe.case import EXECUTORS, BadCase, Case, parse_text
+from emqlab.observe.case import EXECUTORS, BadCase, Case, escaped
+from emqlab.observe.case_reader import parse_text
 from emqlab.observe.run import Run, Skipped, run_case
 from emqlab.parity.compare import difference, unmet
 from emqlab.parity.report import table
 from emqlab.servers.server import Server
+from emqlab.transitions import UNSUPPORTED_NATIVELY
 
 HELD, DID_NOT_HOLD, UNUSABLE, LOST = 0, 1, 2, 3
+_ENDINGS = (".json", ".jsonl")
 
 
 def read_cases(paths: list[str]) -> list[Case]:
@@ -28,45 +33,90 @@ def read_cases(paths: list[str]) -> list[Case]:
 
 def _cases_of(path: str) -> Iterator[Case]:
     if path == "-":
-        text = sys.stdin.read()
+        text = _standard_input()
         yield from parse_text(text, "standard input", lines=_looks_like_lines(text))
         return
+    if not path:
+        raise BadCase("an empty path names no file; name a case file, a folder of them, or - for standard input")
     place = Path(path)
-    if place.is_dir():
-        files = sorted(file for ending in ("*.json", "*.jsonl") for file in place.rglob(ending))
+    mode = _mode(place)
+    if stat.S_ISDIR(mode):
+        files = _files_under(place)
         if not files:
             raise BadCase(f"{path}: no .json or .jsonl file in this folder; name one with cases")
-    elif place.suffix in (".json", ".jsonl") or not place.exists():
+    elif place.name.endswith(_ENDINGS):
         files = [place]
     else:
         raise BadCase(f"{path}: cases are .json or .jsonl files, folders of them, or - for standard input")
     for file in files:
-        yield from parse_text(_text(file), str(file), lines=file.suffix == ".jsonl")
+        yield from parse_text(_text(file), str(file), lines=file.name.endswith(".jsonl"))
+
+
+def _mode(place: Path) -> int:
+    """What kind of a file this is."""
+    try:
+        return place.stat().st_mode
+    except FileNotFoundError:
+        raise BadCase(f"{place}: no such file; name a case file or a folder of them") from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(place, error) from None
+
+
+def _files_under(folder: Path) -> list[Path]:
+    """The case files of a folder and of those below it, in order."""
+
+    def refuse(error: OSError) -> None:
+        raise _unreadable(error.filename or folder, error)
+
+    walk = os.walk(folder, onerror=refuse)
+    return sorted(Path(inner, name) for inner, _, names in walk for name in names if name.endswith(_ENDINGS))
+
+
+def _unreadable(place: object, error: Exception) -> BadCase:
+    return BadCase(f"{place}: can't be read: {getattr(error, 'strerror', None) or error}")
 
 
 def _text(file: Path) -> str:
+    if not stat.S_ISREG(_mode(file)):
+        raise BadCase(f"{file}: not a regular file; write the cases to one, or use - for standard input")
     try:
-        return file.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise BadCase(f"{file}: no such file; name a case file or a folder of them") from None
-    except UnicodeDecodeError as error:
-        raise BadCase(f'{file}: not UTF-8 at byte {error.start}; write other bytes as {{"hex": …}}') from None
+        raw = file.read_bytes()
     except OSError as error:
-        raise BadCase(f"{file}: can't be read: {error.strerror}") from None
+        raise _unreadable(file, error) from None
+    return _decoded(raw, str(file))
+
+
+def _standard_input() -> str:
+    if sys.stdin is None:
+        raise BadCase("standard input: it is closed; name a case file, or send the cases to it")
+    try:
+        raw = getattr(sys.stdin, "buffer", sys.stdin).read()
+    except (OSError, ValueError) as error:
+        raise _unreadable("standard input", error) from None
+    return raw.removeprefix("\ufeff") if isinstance(raw, str) else _decoded(raw, "standard input")
+
+
+def _decoded(raw: bytes, where: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadCase(f'{where}: not UTF-8 at byte {error.start}; write other bytes as {{"hex": …}}') from None
 
 
 def _looks_like_lines(text: str) -> bool:
     """Whether standard input is one case a line rather than one JSON document."""
+    if _is_json(text):
+        return False
+    first, more, _ = text.strip(" \t\r\n").partition("\n")
+    return bool(more) and _is_json(first)
+
+
+def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except json.JSONDecodeError:
-        first = text.lstrip().splitlines()[0] if text.strip() else ""
-        try:
-            json.loads(first)
-        except json.JSONDecodeError:
-            return False
-        return True
-    return False
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 class Runner:
@@ -117,7 +167,7 @@ class Runner:
         complaints = list(judge(case, runs, both=len(self._names) == 2))
         self._failed += bool(complaints)
         for complaint in complaints:
-            self._err.write(f"{case.name}: {complaint}\n")
+            self._err.write(escaped(f"{case.name}: {complaint}") + "\n")
 
     def _progress(self, done: int, total: int) -> None:
         if self._err.isatty() and total > 20 and (done % 20 == 0 or done == total):
@@ -160,14 +210,14 @@ def run(
         _runnable(cases, executor)
         lab = open_lab(server)
     except (ValueError, errors.WrongVersion) as error:
-        print(f"emqlab run: {error}", file=sys.stderr)
+        print(f"emqlab run: {escaped(str(error))}", file=sys.stderr)
         return UNUSABLE
     names = EXECUTORS if executor == "both" else (executor,)
     executors: dict[str, Executor] = {"scripted": lab.scripted, "native": lab.native}
     try:
         return Runner(lab.server, executors, names, as_json=as_json, out=out, err=sys.stderr).run(cases)
     except errors.ServerLost as error:
-        print(f"emqlab run: the server was lost: {error}; start it and run again", file=sys.stderr)
+        print(f"emqlab run: the server was lost: {escaped(str(error))}; start it and run again", file=sys.stderr)
         return LOST
     finally:
         lab.close()
@@ -175,11 +225,12 @@ def run(
 
 def _runnable(cases: list[Case], executor: str) -> None:
     """Refuse what this release has no script for, before anything is run."""
-    from emqlab.transitions import UNSUPPORTED_NATIVELY
-
+    if executor == "native":
+        return
     for case in cases:
-        verb = next((verb for verb in case.verbs if verb in UNSUPPORTED_NATIVELY), None)
-        if verb and executor != "native":
-            raise BadCase(
-                f"{case.name}: {verb}: this release has no scripts for lanes and flows; use --executor native"
-            )
+        for place, step in enumerate(case.when):
+            if step.verb in UNSUPPORTED_NATIVELY:
+                raise BadCase(
+                    f"{case.where}: {case.name}: when[{place}].verb: {step.verb}: this release has no scripts for lanes"
+                    " and flows; use --executor native"
+                )

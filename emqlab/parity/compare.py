@@ -11,6 +11,8 @@ from emqlab.observe.run import Run
 from emqlab.observe.snapshot import Key, name_json
 from emqlab.replies import Json, reply_json, text_json, value_json
 
+#: A score within this many ms of a run's now is a time.
+_LIFETIME = 10**12
 #: How a script's own runtime error begins, on the embedded server and on real ones.
 _RUNTIME = (
     "ERR Error running script",
@@ -101,8 +103,12 @@ def _text(raw: bytes | None) -> Json:
 
 def _fields(key: Key, run: Run) -> dict[bytes, bytes]:
     pairs = key.pairs()
-    if key.type == "hash" and pairs.get(b"lease_epoch") == run.run_id.encode():
-        pairs[b"lease_epoch"] = b"@run_id"
+    stamp = pairs.get(b"lease_epoch", b"").decode("utf-8", "replace")
+    epochs = run.epochs or (run.run_id,)
+    if key.type == "hash" and stamp in epochs:
+        # Counted from the last: @run_id, and before a restart inside the case @run_id-1.
+        back = len(epochs) - 1 - epochs.index(stamp)
+        pairs[b"lease_epoch"] = b"@run_id" if back == 0 else b"@run_id-%d" % back
     return pairs
 
 
@@ -125,7 +131,8 @@ def _same_score(one: bytes, other: bytes, scripted: Run, native: Run) -> bool:
         return False
     if _same_number(left, right):
         return True
-    if not (left.is_finite() and right.is_finite()):
+    sides = ((left, scripted), (right, native))
+    if not all(score.is_finite() and abs(score - run.now_ms) < _LIFETIME for score, run in sides):
         return False
     # A time, in whichever set a case put it, written between its run's first and last moment and rounded to a double.
     slack = Decimal(math.ulp(float(left)) + math.ulp(float(right))) if abs(left) > 2**53 else 0
@@ -169,7 +176,10 @@ def _stamped(value: Json, world: World) -> Json:
         return value if stamp is None else stamp.decode()
     if isinstance(value, list):
         return [_stamped(item, world) for item in value]
-    if isinstance(value, dict) and set(value) != {"hex"}:
+    if isinstance(value, dict) and set(value) == {"hex"}:
+        # However it is spelt, it is the bytes that count.
+        return text_json(bytes.fromhex(value["hex"]))
+    if isinstance(value, dict):
         return {key: _stamped(item, world) for key, item in value.items()}
     return value
 
@@ -195,6 +205,8 @@ def _key_unmet(where: str, want: Mapping[str, Any], got: Key, run: Run, world: W
     if got.type not in ("hash", "zset"):
         value = value_json(got.value)
         stamped = _stamped(want["value"], world)
+        if got.type == "set":
+            stamped, value = sorted(stamped, key=_part), sorted(value, key=_part)
         return None if stamped == value else Difference(where, "value", stamped, value)
     ours = {_part(field): value for field, value in want["value"]}
     theirs = {_part(text_json(field)): value for field, value in got.pairs().items()}
@@ -205,14 +217,18 @@ def _key_unmet(where: str, want: Mapping[str, Any], got: Key, run: Run, world: W
         if got.type == "zset":
             held = _score_holds(left, right, run)
         else:
-            held = _stamped(left, world) == text_json(right)
+            held = _stamped(left, world) == text_json(right) or (
+                left == "@run_id" and right in [epoch.encode() for epoch in run.epochs]
+            )
         if not held:
             return Difference(where, part, left, _text(right))
     return None
 
 
 def _part(name: Json) -> str:
-    return name if isinstance(name, str) else "hex:" + str(name["hex"])
+    """A field or member as text; one given as bytes as the text they are, or else ``hex:…``."""
+    told = name if isinstance(name, str) else text_json(bytes.fromhex(name["hex"]))
+    return told if isinstance(told, str) else "hex:" + str(told["hex"])
 
 
 def _score_holds(want: Json, got: bytes, run: Run) -> bool:

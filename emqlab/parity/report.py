@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from emqlab.keys import base
-from emqlab.observe.case import Case
+from emqlab.observe.case import Case, escaped
 from emqlab.observe.diff import changes
 from emqlab.observe.run import Run, Skipped
 from emqlab.observe.snapshot import name_json
@@ -13,23 +13,21 @@ _COUNTERS = ("attempts", "failures", "stalled", "lease_epoch", "count")
 
 
 def table(case: Case, done: Sequence[Run | Skipped]) -> str:
-    """The whole case, ready to print."""
-    rows: dict[str, dict[str, str]] = {}
+    """The whole case, ready to print: one line a row, whatever the names and values hold."""
+    told: dict[str, dict[str, str]] = {}
     for run in done:
         if isinstance(run, Skipped):
-            rows.setdefault("skipped", {})[run.executor] = run.why
+            told.setdefault("skipped", {})[run.executor] = run.why
             continue
         for place, reply in enumerate(run.replies):
-            rows.setdefault(f"{place + 1} {case.verbs[place]}", {})[run.executor] = _reply(reply)
-    for label, cells in _changed(case, [run for run in done if isinstance(run, Run)]):
-        rows[label] = cells
+            told.setdefault(f"{place + 1} {case.verbs[place]}", {})[run.executor] = _reply(reply)
+    rows = [*told.items(), *_changed(case, [run for run in done if isinstance(run, Run)])]
     names = [run.executor for run in done]
-    widths = [max([len(label) for label in rows] + [0])]
-    widths += [max([len(name)] + [len(cells.get(name, "")) for cells in rows.values()]) for name in names]
-    lines = [case.name + (f": {case.about}" if case.about else "")]
-    lines.append(_line(["", *names], widths))
-    lines += [_line([label, *(cells.get(name, "") for name in names)], widths) for label, cells in rows.items()]
-    return "\n".join(lines) + "\n"
+    printed = [["", *names]]
+    printed += [[escaped(cell) for cell in (label, *(cells.get(name, "") for name in names))] for label, cells in rows]
+    widths = [max(len(row[place]) for row in printed) for place in range(len(names) + 1)]
+    title = escaped(case.name + (f": {case.about}" if case.about else ""))
+    return "\n".join([title, *(_line(row, widths) for row in printed)]) + "\n"
 
 
 def _line(cells: list[str], widths: list[int]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import redis
 
 from emqlab import errors, keys
-from emqlab.executor import Executor, Told, Traced
+from emqlab.executor import Executor, Told, Traced, number
 from emqlab.outcomes import Claimed
 from emqlab.replies import ErrorReply, NotSent, settled
 from emqlab.scripted.scripts import SCRIPTS, Script
@@ -20,7 +20,9 @@ class ScriptedExecutor(Executor):
 
     def claim_v1(self, queue: str, *, lease_ms: int = 30_000) -> Claimed | None:
         """The older claim, which leases ghosts too; kept for the lesson that shows why it was changed."""
-        call = Call("claim", keys.check_queue(queue), {"lease_ms": b"%d" % lease_ms})
+        call = Call("claim", keys.check_queue(queue), {"lease_ms": number("lease_ms", lease_ms, 1)})
+        if self._paused(call)[0]:
+            return None
         reply = self._run(SCRIPTS["claim_v1"], *call.wire())
         if isinstance(reply, ErrorReply):
             self._refuse(reply, "claim_v1", call.values)
@@ -137,7 +139,9 @@ def _unbox(boxed: list[Any]) -> Any:
     if kind == b"e":
         return ErrorReply(boxed[1].decode("utf-8", "replace"))
     if kind == b"x":
-        return ErrorReply("ERR " + boxed[1].decode("utf-8", "replace").removeprefix("ERR "))
+        # The chunk is called user_script on a server; fakeredis's Lua names it after Python.
+        text = boxed[1].decode("utf-8", "replace").removeprefix("ERR ")
+        return ErrorReply("ERR " + text.replace('[string "<python>"]:', "user_script:"))
     if kind == b"l":
         return [_unbox(item) for item in boxed[1:]]
     return boxed[1]

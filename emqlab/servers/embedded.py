@@ -1,6 +1,8 @@
 """The embedded server: a private fake server in this process, with a clock that the reader moves."""
 
 import hashlib
+import threading
+from contextlib import AbstractContextManager
 from typing import Any
 
 import redis
@@ -18,11 +20,14 @@ class EmbeddedServer:
     restartable = True
 
     def __init__(self, commands: list[fake.Command], seed: int = 0) -> None:
+        self._commands = commands
         self._seed = seed
         self._starts = 0
+        self.lock: AbstractContextManager[bool, None] = threading.RLock()
         self.clock = VirtualClock()
         self._fake = fake.FakeServer(self.clock, self._epoch(), commands)
         self.client: redis.Redis = fake.connect(self._fake)
+        self.observer: redis.Redis = fake.connect(self._fake, inside=True)
 
     def _epoch(self) -> bytes:
         name = f"emqlab run_id, seed {self._seed}, start {self._starts}"
@@ -56,21 +61,28 @@ class EmbeddedServer:
         self._fake.run_id = self._epoch()
         self._fake.forget_scripts()
 
-    def reset(self) -> None:
-        """Back to the first start: no key, no user, the first epoch, the clock at its beginning."""
+    def begin_case(self, queue: bytes) -> None:
+        """Start from nothing: no key, the first epoch, the clock at its beginning, the wire version claimed."""
         self._fake.wipe()
         self._starts = 0
         self._fake.run_id = self._epoch()
         self.clock = self._fake.clock = VirtualClock()
+        self.observer.set(keys.VERSION_KEY, keys.VERSION)
 
-    def begin_case(self, queue: bytes) -> None:
-        """Start from nothing: a case may have left users, keys of other queues or another clock behind."""
-        self.reset()
-        self.client.set(keys.VERSION_KEY, keys.VERSION)
+    def end_case(self, queue: bytes, *, plain: bool) -> None:
+        """A case that sent more than plain data commands takes its server with it: users, settings, Lua state."""
+        if not plain:
+            self._fake = fake.FakeServer(self.clock, self._epoch(), self._commands)
+            self.hang_up()
+            for client in (self.client, self.observer):
+                fake.move(client, self._fake)
 
-    def end_case(self, queue: bytes) -> None:
-        """Nothing to do: the next case starts from nothing."""
+    def hang_up(self) -> None:
+        """Close the idle connections of the lab's clients; the next command opens new ones."""
+        for client in (self.client, self.observer):
+            client.connection_pool.disconnect()
 
     def close(self) -> None:
-        """Let go of the connections; the data goes with the object."""
-        self.client.close()
+        """Stop the server: the data goes with it, and later commands fail."""
+        fake.end(self._fake)
+        self.hang_up()

@@ -28,6 +28,9 @@ from emqlab.servers.rights import READ, WRITE, Rights
 
 _running = threading.local()
 
+#: The user of the lab's own connections: no rule of ACL SETUSER can limit it.
+INSIDE = b"(emqlab)"
+
 
 class CommandError(Exception):
     """An error reply of the fake server. ``text`` is the whole text, code word first."""
@@ -107,10 +110,8 @@ class _LabAcl(AccessControlList):
         super().__init__()
         self._own = commands
         self._rights: dict[bytes, Rights] = {}
-        self.changed = False
 
     def record(self, user: bytes, rules: tuple[bytes, ...]) -> None:
-        self.changed = True
         rights = self._rights.get(user)
         if rights is None:
             rights = self._rights[user] = Rights()
@@ -120,13 +121,18 @@ class _LabAcl(AccessControlList):
 
     def reaches(self, user: bytes, key: bytes, access: int) -> bool:
         rights = self._rights.get(user)
-        return rights is None or rights.reaches(key, access, _matches)
+        if rights is None:
+            return user in self._user_acl or user == INSIDE
+        return rights.reaches(key, access, _matches)
 
     def check(self, user: bytes, command: Command, args: list[bytes]) -> None:
         """Refuse a user without the right to run ``command``, or to a key it declares."""
         rights = self._rights.get(user)
         if rights is None:
-            return
+            if user in self._user_acl or user == INSIDE:
+                return
+            # A user that was deleted while it was connected.
+            raise _helpers.SimpleError(_msgs.NO_PERMISSION_ERROR.format(user.decode(), command.name))
         declared = args[1 : 1 + command.keys] if args[:1] != [b"0"] else []
         keys = [(key, READ | WRITE) for key in declared]
         allowed = rights.runs(command.name.encode(), keys, _matches)
@@ -143,7 +149,6 @@ class _LabAcl(AccessControlList):
             self.check(username, command, fields[1:])
 
     def del_user(self, username: bytes) -> None:
-        self.changed = True
         super().del_user(username)
         self._rights.pop(username, None)
 
@@ -167,14 +172,10 @@ class FakeServer(fakeredis.FakeServer):
         self.script_cache.clear()
 
     def wipe(self) -> None:
-        """Delete every key, user and script. Connections stay."""
+        """Delete every key. Users, settings, scripts and connections stay."""
         with self.lock:
             for database in self.dbs.values():
                 database.clear()
-            if self.acl.changed:
-                self.acl = _LabAcl(self.commands)
-            self.config.clear()
-            self.forget_scripts()
 
 
 @contextmanager
@@ -265,23 +266,33 @@ def _wire(reply: Any) -> Any:
 
 
 class _LabConnection(_sync.FakeRedisConnection):
-    """Connects with our socket."""
+    """Connects with our socket; ``inside`` as the lab itself."""
+
+    def __init__(self, *args: Any, inside: bool = False, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._inside = inside
 
     def _connect(self) -> FakeSocket:
         assert isinstance(self._server, FakeServer)
         if not self._server.connected:
             raise redis.ConnectionError(_msgs.CONNECTION_ERROR_MSG)
-        return _LabSocket(
+        socket = _LabSocket(
             self._server,
             client_class=self._client_class,
             db=self.db,
             lua_modules=self._lua_modules,
             client_info=self._client_info,
         )
+        if self._inside:
+            socket._client_info["user"] = INSIDE.decode()
+        return socket
 
 
-def connect(server: FakeServer, **options: Any) -> redis.Redis:
-    """A redis-py client of ``server``: bytes in and out, RESP2 unless told otherwise, no retries."""
+def connect(server: FakeServer, *, inside: bool = False, **options: Any) -> redis.Redis:
+    """A redis-py client of ``server``: bytes in and out, RESP2 unless told otherwise, no retries.
+
+    ``inside`` makes it the lab's own: it reads and writes whatever rights the users were given.
+    """
     client = fakeredis.FakeRedis(
         server=server,
         connection_class=_LabConnection,
@@ -289,5 +300,17 @@ def connect(server: FakeServer, **options: Any) -> redis.Redis:
         version=server.version,
         **{"protocol": 2, **options},
     )
-    client.connection_pool.connection_kwargs["retry"] = Retry(NoBackoff(), 0)
+    client.connection_pool.connection_kwargs |= {"retry": Retry(NoBackoff(), 0), "inside": inside}
     return client
+
+
+def move(client: redis.Redis, server: FakeServer) -> None:
+    """Point a client at another server; its connections are closed and forgotten, for each knows its server."""
+    client.connection_pool.disconnect()
+    client.connection_pool.reset()
+    client.connection_pool.connection_kwargs["server"] = server
+
+
+def end(server: FakeServer) -> None:
+    """Stop answering: every later command of every client is a ConnectionError."""
+    server.connected = False

@@ -1,5 +1,6 @@
 """What a lab asks of any server."""
 
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import redis
@@ -14,6 +15,10 @@ class Server(Protocol):
     movable: bool
     restartable: bool
     client: redis.Redis
+    #: The lab's own client: no ACL rule of a case limits what it sees.
+    observer: redis.Redis
+    #: Held while a case runs: one server runs one case at a time.
+    lock: AbstractContextManager[bool, None]
 
     @property
     def run_id(self) -> bytes:
@@ -38,8 +43,14 @@ class Server(Protocol):
     def begin_case(self, queue: bytes) -> None:
         """Make sure that a case finds an empty queue, and nothing of the case before it."""
 
-    def end_case(self, queue: bytes) -> None:
-        """Leave nothing of the case behind, and the wire version as the lab claimed it."""
+    def end_case(self, queue: bytes, *, plain: bool) -> None:
+        """Leave nothing of the case behind, and the wire version as the lab claimed it.
+
+        ``plain``: the case sent no raw command but those that read and write keys.
+        """
+
+    def hang_up(self) -> None:
+        """Close the idle connections of the lab's clients, which a raw command may have killed."""
 
     def close(self) -> None:
         """Let go of it."""

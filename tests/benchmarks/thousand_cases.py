@@ -8,7 +8,7 @@ import statistics
 import time
 
 import emqlab
-from emqlab.observe.case import parse_case
+from emqlab.observe.case_reader import parse_case
 from emqlab.observe.run import run_case
 from tests.benchmarks.generate import cases
 

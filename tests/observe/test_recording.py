@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emqlab.lab import Lab, open_lab
-from emqlab.observe.case import BadCase, parse_case
+from emqlab.observe.case import BadCase
+from emqlab.observe.case_reader import parse_case
 from emqlab.observe.merge import supersequence
 from emqlab.observe.moments import moments, verdict
 from emqlab.observe.recording import CannotRecord, Column, record
@@ -405,3 +406,30 @@ def test_the_time_is_the_first_to_give_way() -> None:
     """Where either the step or the clock can line up, it is the step."""
     assert supersequence([["clock", "token"], ["token", "clock"]]) == ["clock", "token", "clock"]
     assert supersequence([["token", "clock"], ["clock", "token"]]) == ["clock", "token", "clock"]
+
+
+@pytest.mark.parametrize(
+    ("case", "options", "words"),
+    [
+        (None, {}, "a case is an object"),
+        ("x", {}, "a case is an object"),
+        ({}, {}, "name"),
+        (EXAMPLE, {"executors": "native"}, "executors must be a sequence"),
+        (EXAMPLE, {"detail": "x"}, "detail must be"),
+        (EXAMPLE, {"axis": (5,)}, "axis must be"),
+        (EXAMPLE, {"axis": (5, 5)}, "axis must be"),
+        (EXAMPLE, {"executors": ()}, "at least one column"),
+        (EXAMPLE, {"executors": ("lua",)}, "executor must be"),
+    ],
+)
+def test_an_unusable_request_is_refused_in_one_sentence(case: Any, options: Json, words: str) -> None:
+    """The parameter is named."""
+    with open_lab() as lab, pytest.raises((TypeError, ValueError), match=words):
+        record(lab, case, **options)
+
+
+def test_a_pause_of_other_keys_is_told_too() -> None:
+    """A case may send what it likes."""
+    when = [{"verb": "pause", "keys": ["{p}other"], "args": ["a", "b"]}]
+    with open_lab() as lab:
+        assert record(lab, {**EXAMPLE, "when": when})["executors"][0]["frames"]

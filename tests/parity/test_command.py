@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,72 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch, text: str) ->
     assert 0 == go("-")[0]
 
 
+def standard_input(monkeypatch: pytest.MonkeyPatch, raw: bytes) -> None:
+    """Put bytes on standard input; its text layer would not take them as UTF-8."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw), encoding="cp1252"))
+
+
+def test_standard_input_is_utf_8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its bytes are read, with a mark of order at the beginning or without; lines end at a line feed."""
+    lines = [json.dumps({**GOOD, "name": name}, ensure_ascii=False) for name in ("ä\u2028ö", "ß")]
+    for mark in ("", "\ufeff"):
+        standard_input(monkeypatch, (mark + "\r\n".join(lines)).encode())
+        status, told = go("-", executor="native")
+        assert (0, ["ä\u2028ö", "ß"]) == (status, [json.loads(line)["case"] for line in told])
+
+
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("raw", "sentence"),
+    [
+        (b"", "standard input: not JSON at line 1"),
+        (b"\xff", "standard input: not UTF-8 at byte 0"),
+        (DEEP, "standard input: nested too deeply"),
+        (json.dumps(GOOD).encode() + b"\n" + DEEP, "standard input line 2: nested too deeply"),
+        (DEEP + b"\n{}", "standard input: nested too deeply"),
+        (b"9" * 5000, "standard input: a number in it has too many digits"),
+        (json.dumps(GOOD).encode() + b"\n" + b"9" * 5000, "standard input line 2: a number in it has too many digits"),
+    ],
+    ids=["empty", "not UTF-8", "deep", "a deep line", "a deep first line", "long", "a long line"],
+)
+def test_unusable_standard_input_is_two_and_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], raw: bytes, sentence: str
+) -> None:
+    """As for files."""
+    standard_input(monkeypatch, raw)
+    assert (2, []) == go("-")
+    told = capsys.readouterr().err
+    assert sentence.removesuffix("line 1") in told
+    assert 1 == told.count("\n")
+
+
+def test_standard_input_that_is_not_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """None when the process was started without one, closed, or a folder: one sentence."""
+    closed = io.StringIO()
+    closed.close()
+    folder = io.TextIOWrapper(io.BufferedReader(_Folder()))
+    for stream in (None, closed, folder):
+        monkeypatch.setattr("sys.stdin", stream)
+        assert (2, []) == go("-")
+        told = capsys.readouterr().err
+        assert told.startswith("emqlab run: standard input: ")
+        assert 1 == told.count("\n")
+
+
+class _Folder(io.RawIOBase):
+    """Standard input that fails when it is read."""
+
+    def readable(self) -> bool:
+        """As every standard input is."""
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        """Refuse, as the system does."""
+        raise IsADirectoryError(21, "Is a directory")
+
+
 def test_an_undeclared_difference_is_one_and_names_everything(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,6 +176,76 @@ def test_unusable_input_is_two_and_one_sentence(
     assert 1 == told.count("\n")
 
 
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("", "an empty path names no file"),
+        ("x" * 5000 + ".json", "can't be read: File name too long"),
+        ("a\0b.json", "a\\x00b.json: can't be read: embedded null byte"),
+        ("no\nsuch\x1b.json", "no\\nsuch\\x1b.json: no such file"),
+        ("missing", "missing: no such file"),
+        (f"{__file__}/a.json", "a.json: can't be read: Not a directory"),
+        ("/dev/null", "/dev/null: cases are .json or .jsonl files"),
+    ],
+    ids=["empty", "long", "nul", "control", "missing", "inside a file", "device"],
+)
+def test_a_path_that_is_no_file_is_two_and_one_sentence(
+    capsys: pytest.CaptureFixture[str], path: str, sentence: str
+) -> None:
+    """Whatever the system answers, and whatever the name holds."""
+    assert (2, []) == go(path)
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert told.removesuffix("\n").isprintable()
+
+
+@pytest.mark.parametrize("in_folder", [False, True])
+@pytest.mark.parametrize(
+    ("what", "sentence"),
+    [("fifo", "not a regular file"), ("loop", "can't be read: "), ("nowhere", "no such file")],
+)
+def test_a_file_that_is_no_regular_one_is_refused_without_waiting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str, sentence: str, in_folder: bool
+) -> None:
+    """A pipe, a link to itself, a link to nothing."""
+    place = tmp_path / "a.json"
+    if what == "fifo":
+        os.mkfifo(place)
+    else:
+        place.symlink_to(place if what == "loop" else tmp_path / "nothing")
+    assert (2, []) == go(tmp_path if in_folder else place)
+    told = capsys.readouterr().err
+    assert f"{place}: {sentence}" in told
+    assert 1 == told.count("\n")
+
+
+def test_a_folder_that_cannot_be_looked_into_is_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its cases would be missing from the count."""
+    write(tmp_path, "a.json", GOOD)
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    look = os.scandir
+
+    def refuse(path: str) -> Any:
+        if Path(path) == locked:
+            raise PermissionError(13, "Permission denied", path)
+        return look(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert (2, []) == go(tmp_path)
+    assert f"{locked}: can't be read: Permission denied" in capsys.readouterr().err
+
+
+def test_a_folder_whose_name_ends_like_a_file_is_a_folder(tmp_path: Path) -> None:
+    """Given itself or found in another."""
+    inner = tmp_path / "inner.json"
+    inner.mkdir()
+    write(inner, "a.json", GOOD)
+    assert [2, 2] == [len(go(path)[1]) for path in (inner, tmp_path)]
+
+
 def test_a_bad_file_stops_the_good_ones_before_it(tmp_path: Path) -> None:
     """All files are read before the first case is run."""
     good = write(tmp_path, "a.json", GOOD)
@@ -135,7 +272,7 @@ def test_a_lane_step_needs_scripts_this_release_has_not(tmp_path: Path, capsys: 
     """Said before anything is run; natively the step is answered."""
     file = write(tmp_path, "a.json", {**GOOD, "when": [{"verb": "lane_pause", "group": "g"}]})
     assert 2 == go(file)[0]
-    assert "fine: lane_pause: this release has no scripts" in capsys.readouterr().err
+    assert f"{file}: fine: when[0].verb: lane_pause: this release has no scripts" in capsys.readouterr().err
     assert 0 == go(file, executor="native")[0]
 
 
@@ -157,3 +294,50 @@ def test_the_table_has_both_executors_side_by_side_counters_first(tmp_path: Path
     assert "native" in lines[1]
     assert "1 → 2" in text
     assert "absent → this epoch" in text
+
+
+ODD = "\x1b[31m\n\u202e\x7f"
+
+
+def test_names_and_values_reach_the_terminal_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line a row and a complaint; nothing that a terminal would obey."""
+    case = {
+        "name": f"name{ODD}",
+        "queue": f"q{ODD}",
+        "about": f"about{ODD}",
+        "given": [["SET", "{p}key" + ODD, "old"], ["HSET", "{p}row", f"field{ODD}", "1"]],
+        "when": [
+            {"command": ["SET", "{p}key" + ODD, f"new{ODD}"]},
+            {"command": ["HSET", "{p}row", f"field{ODD}", "2", "\\x1b", "3"]},
+            {"verb": "enqueue", "id": "JOB0NgWEfAEJfs", "payload": f"payload{ODD}"},
+            CLAIM,
+        ],
+        "expect": {"native": {"keys": {}}},
+    }
+    status, _ = go(write(tmp_path, "a.json", case), as_json=True)
+    told = capsys.readouterr().err
+    assert 1 == status
+    assert told.startswith("name\\x1b[31m\\n\\u202e\\x7f: ")
+    assert all(line.isprintable() for line in told.split("\n"))
+    _, lines = go(tmp_path / "a.json", as_json=False)
+    assert all(line.isprintable() for line in lines)
+    shown = "\n".join(lines)
+    for word in ("name", "about", "key", "new", "field", "payload"):
+        assert f"{word}\\x1b[31m\\n\\u202e\\x7f" in shown
+
+
+def test_a_skipped_case_is_escaped_too(tmp_path: Path) -> None:
+    """The reason repeats the servers' names."""
+    _, lines = go(write(tmp_path, "a.json", {**GOOD, "servers": [f"mine{ODD}"]}), as_json=False)
+    assert all(line.isprintable() for line in lines)
+    assert "mine\\x1b[31m" in "\n".join(lines)
+
+
+def test_an_expectation_of_every_depth_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The deepest reply that is taken is compared and told."""
+    deep: Any = []
+    for _ in range(63):
+        deep = [deep]
+    case = {**GOOD, "expect": {"native": {"replies": [{"ok": deep}]}}}
+    assert 1 == go(write(tmp_path, "a.json", case))[0]
+    assert "fine: native: step 1 claim, reply: expected {'ok': [[[" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import emqlab
-from emqlab.observe.case import parse_case
+from emqlab.observe.case_reader import parse_case
 from emqlab.observe.run import Run, run_case
 from emqlab.observe.snapshot import Key
 from emqlab.parity.compare import difference, plain_error, unmet
@@ -66,9 +66,46 @@ def test_the_runs_own_epoch_is_one_word(lab: emqlab.Lab) -> None:
     """A stamp of this run equals a stamp of that run; a foreign one does not."""
     run = _run(lab)
     stamps = [{b"h": Key("hash", -1, [(b"lease_epoch", epoch * 40)])} for epoch in (b"a", b"b")]
-    one, other = _with(run, run_id="a" * 40, after=stamps[0]), _with(run, run_id="b" * 40, after=stamps[1])
+    one, other = (
+        _with(run, epochs=("0" * 40, epoch * 40), run_id=epoch * 40, after=after)
+        for epoch, after in zip("ab", stamps, strict=True)
+    )
     assert difference(one, other) is None
-    assert difference(one, _with(other, run_id="c" * 40)) is not None
+    assert difference(one, _with(other, epochs=("b" * 40, "c" * 40))) is not None
+
+
+def test_a_ttl_is_compared(lab: emqlab.Lab) -> None:
+    """Between the executors, and with what a case expects."""
+    run = _run(lab, expect={"native": {"keys": {"k": {"type": "string", "ttl_ms": 5, "value": "x"}}}})
+    one, other = ({b"k": Key("string", ttl, b"x")} for ttl in (5, 6))
+    found = difference(_with(run, after=one), _with(run, after=other))
+    assert found is not None
+    assert ("ttl_ms", 5, 6) == (found.field, found.left, found.right)
+    assert [True, False] == [unmet(_with(run, after=after)) is None for after in (one, other)]
+
+
+def test_bytes_are_compared_as_bytes(lab: emqlab.Lab) -> None:
+    """However a case spells them, and whatever order it gives a set's members in."""
+    keys = {
+        "emq:{q}:h": {"type": "hash", "value": [[{"hex": "61"}, {"hex": "FF"}]]},
+        "emq:{q}:s": {"type": "set", "value": ["b", {"hex": "61"}]},
+    }
+    given = [["HSET", "{p}h", "a", {"hex": "ff"}], ["SADD", "{p}s", "a", "b"]]
+    assert unmet(_run(lab, given=given, expect={"native": {"keys": keys}})) is None
+
+
+def test_a_small_score_is_no_time(lab: emqlab.Lab) -> None:
+    """0 and 5000 in pending are two scores, however long the run was."""
+    run = replace(_run(lab), done_ms=_run(lab).now_ms + 10_000)
+    assert difference(_with(run, after=_zset(b"0")), _with(run, after=_zset(b"5000"))) is not None
+
+
+def test_every_epoch_of_a_run_is_expected_by_one_word(lab: emqlab.Lab) -> None:
+    """@run_id holds for a stamp from before a restart inside the case, and for one from after it."""
+    given = [["HSET", "{p}old", "e", "@run_id"]]
+    when = [{"restart": True}, {"command": ["HSET", "{p}new", "e", "@run_id"]}]
+    keys = {f"emq:{{q}}:{name}": {"type": "hash", "value": [["e", "@run_id"]]} for name in ("old", "new")}
+    assert unmet(_run(lab, given=given, when=when, expect={"native": {"keys": keys}})) is None
 
 
 def test_a_difference_names_key_field_and_both_values(lab: emqlab.Lab) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import emqlab
-from emqlab.observe.case import Case, parse_text
+from emqlab.observe.case import Case
+from emqlab.observe.case_reader import parse_text
 from emqlab.observe.run import Run, run_case
 from emqlab.observe.snapshot import take
 from emqlab.parity.compare import plain_reply
@@ -57,18 +58,7 @@ def test_traced_and_untraced_have_the_same_effects(lab: emqlab.Lab, name: Any) -
     for case in CASES:
         plain, traced = _both(lab, case, name)
         assert plain.after == traced.after, case.name
-        assert [plain_reply(r) for r in plain.replies] == [plain_reply(r) for r in _as_untraced(traced)], case.name
-
-
-def _as_untraced(run: Run) -> list[Any]:
-    """The replies of a traced run; a script's own runtime error has no prefix there."""
-    from emqlab.replies import ErrorReply
-
-    out = []
-    for reply in run.replies:
-        runtime = isinstance(reply, ErrorReply) and re.match(r"ERR (\[string|user_script|Lua redis lib)", reply.text)
-        out.append(ErrorReply("ERR user_script:") if runtime else reply)
-    return out
+        assert [plain_reply(r) for r in plain.replies] == [plain_reply(r) for r in traced.replies], case.name
 
 
 def test_a_forgotten_script_is_sent_again(lab: emqlab.Lab) -> None:
@@ -105,6 +95,34 @@ def test_a_flush_inside_a_pipeline_loses_and_repeats_nothing(lab: emqlab.Lab) ->
     replies = lab.scripted.perform_many(calls)
     assert [1, 1, 1, 1, 1, 0, [b"JOB0NgWEfAEJf0", b"p", 1]] == replies
     assert 4 == lab.client.zcard("emq:{q}:pending")
+
+
+def test_what_several_scripts_share_is_the_same_text() -> None:
+    """The lane's bookkeeping stands in each file that needs it, letter for letter."""
+    everything = "".join(script.text.decode() for script in SCRIPTS.values())
+    for name in ("ring", "free_slot"):
+        found = re.findall(rf"local function {name}\(.*?\nend\n", everything, re.DOTALL)
+        assert len(found) >= 4
+        assert 1 == len(set(found))
+
+
+def test_a_traced_runtime_error_reads_as_the_servers(lab: emqlab.Lab) -> None:
+    """Both forms are ERR alone when they are compared."""
+    call = Call("claim", b"q", {"lease_ms": b"x"})
+    lab.scripted.enqueue("q", b"x")
+    traced = lab.scripted.trace(call).reply
+    lab.scripted.enqueue("q", b"x")
+    assert {"error": "ERR"} == plain_reply(traced) == plain_reply(lab.scripted.perform(call))
+    assert traced.text.startswith("ERR user_script:15: ")
+
+
+def test_the_old_claim_is_paused_and_checked_as_the_new_one(lab: emqlab.Lab) -> None:
+    """The ghost check is the one difference."""
+    lab.scripted.enqueue("q", b"x")
+    lab.scripted.pause("q")
+    assert lab.scripted.claim_v1("q") is None
+    with pytest.raises(ValueError, match="lease_ms"):
+        lab.scripted.claim_v1("q", lease_ms=0)
 
 
 def test_the_old_claim_leases_a_ghost(lab: emqlab.Lab) -> None:

@@ -59,7 +59,7 @@ def _stale(at: At) -> str:
 
 
 _WHY: dict[str, Callable[[At], str]] = {
-    "EMQSTALE job gone": lambda at: f"Refused: there is no row of {at.job}.",
+    "EMQSTALE job gone": lambda at: f"Refused: {at.job} has no attempts, so nobody holds it.",
     "EMQSTALE": _stale,
     "EMQSTATE not active": lambda at: f"Refused: {at.job} is not leased.",
     "EMQSTATE not dead": lambda at: f"Refused: {at.job} is no dead letter.",

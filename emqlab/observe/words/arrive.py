@@ -149,7 +149,7 @@ _CLAIM = joined(
                 "which token?",
                 lambda at: f"Mints token {at.reply}.",
             ),
-            ("write HSET row.state", "state", "say who has it", "state says active."),
+            ("write HSET row.state", "state", "say that it is leased", "state says active."),
             ("read TIME", "clock", "what time is it?", clock),
             ("write ZADD active", "lease", "start the lease", _leased, _lease_lost),
             ("read HGET row.payload", "payload", "what is the work?", _paid),
@@ -184,7 +184,7 @@ _CLAIM = joined(
             (
                 "write HSET row.state",
                 "state2",
-                "say who has it",
+                "say that it is leased",
                 "state, and the stamp of this server's run.",
             ),
             ("write ZADD active", "lease2", "start the lease", _leased),

@@ -13,10 +13,10 @@ PUT_BACK = "put it back"
 def fence(at: At) -> str:
     """The wire version as read: ours, absent, or another."""
     if at.reply is None:
-        return "The fence: no version is set, and that passes."
+        return "No wire version is set, and that passes the fence."
     if at.then:
-        return "The fence: this wire version is served."
-    return "The fence: another wire version. The verb refuses before it reads more."
+        return "This wire version is served: the version fence is passed."
+    return "Another wire version: the verb refuses before it reads more."
 
 
 def clock(at: At) -> str:

@@ -43,10 +43,10 @@ def entry_of(verb: str, executor: str, told: Told, queue: bytes, sent: Sent) -> 
         if found:
             return found, role
     if sent.odd:
+        same = [key for key in TABLE if key[:4] == (*where, name)]
         field = _field(told.command)
-        for key, found in TABLE.items():
-            if key[:4] == (*where, name) and (not field or key[4].endswith(f".{field}")):
-                return found, key[4]
+        for key in [key for key in same if key[4].endswith(f".{field}")] or same:
+            return TABLE[key], key[4]
     raise LookupError(f"no words for {told.phase} {name} {roles[0]} in {verb} on the {executor} executor")
 
 

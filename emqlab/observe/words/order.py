@@ -10,4 +10,4 @@ _RANKS = {name: place for place, name in enumerate(_STORY.split())}
 
 def rank_of(step: str, word: str) -> int:
     """A step's place in the story; what is not in it comes last. Claim's ``state`` is said before the lease."""
-    return _RANKS.get("claimed" if (step, word) == ("state", "say who has it") else step, len(_RANKS))
+    return _RANKS.get("claimed" if (step, word) == ("state", "say that it is leased") else step, len(_RANKS))

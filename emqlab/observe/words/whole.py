@@ -35,7 +35,7 @@ def told_whole(at: At) -> str:
     opening, ending = _WHOLE[at.verb](at)
     if isinstance(at.reply, ErrorReply):
         if not at.wrote:
-            return f"{opening}: refused, {at.reply.code}."
+            return f"{opening}: refused. {at.reply.text}."
         lost = ", and the id is lost" if in_hand(at.told) else ""
         return f"{opening}: breaks off, {at.reply.code}. What ran before stays{lost}."
     return f"{opening}{ending}."
@@ -124,5 +124,5 @@ def raw_command(command: Sequence[bytes], reply: Any) -> tuple[str, str, str]:
     """Step, word and note of a raw command, sent by somebody else."""
     name = shown(command[0]).upper()
     if isinstance(reply, ErrorReply):
-        return "raw", "another client", f"Another client sends {name}: {reply.code}."
+        return "raw", "another client", f"Another client sends {name}: {reply.text}."
     return "raw", "another client", f"Another client sends {name}."
