@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from emqlab import keys
 from emqlab.executor import Told
 from emqlab.lab import ExecutorName, Lab
-from emqlab.observe.case import BadCase, Case, parse_case
+from emqlab.observe.case import BadCase, Case
+from emqlab.observe.case_reader import parse_case
 from emqlab.observe.run import Done, Run, Skipped
+from emqlab.observe.state import SETS
+from emqlab.replies import ErrorReply, NotSent
 from emqlab.teach.verdict import Verdict
+from emqlab.transitions import UNSUPPORTED_NATIVELY
 
 EXECUTORS: tuple[ExecutorName, ...] = ("scripted", "native")
 
@@ -32,7 +38,7 @@ def own_case(answer: Any) -> Case | Verdict:
     try:
         case = parse_case(answer, "your case")
     except BadCase as error:
-        return no(f"This is no case yet. {error}")
+        return no(f"This is no case yet. {_from_one(str(error))}")
     if case.given:
         first, many = " ".join(map(str, case.given[0])), len(case.given)
         return no(
@@ -46,15 +52,63 @@ def own_case(answer: Any) -> Case | Verdict:
         if step.command is not None:
             sent = " ".join(map(str, step.command))
             return no(
-                f"Entry {place + 1} of when writes by hand; only verbs and the clock may act.",
+                f"Step {place + 1} writes by hand; only verbs and the clock may act.",
                 command=sent,
                 field="when",
                 expected="a verb, advance_ms or restart",
                 got="command",
             )
+        if step.verb in UNSUPPORTED_NATIVELY:
+            return no(
+                f"Step {place + 1}, {step.verb}, is unsupported: lanes and flows are no part of this exercise.",
+                command=step.verb,
+                field="when",
+                expected="a step of a flat job",
+                got=step.verb,
+            )
     if not case.verbs:
         return no("The case has no step yet: when is where the verbs go.", field="when", expected="steps", got="none")
     return case
+
+
+def _from_one(sentence: str) -> str:
+    """Steps as a reader counts them: ``when[2].token`` is step 3, token."""
+    return re.sub(r"when\[(\d+)\]\.?", lambda at: f"step {int(at[1]) + 1}, ", sentence).replace(", :", ":")
+
+
+def judged(lab: Lab, answer: Any, look: Callable[[Case, list[Run]], Verdict], *, strict: bool = False) -> Verdict:
+    """What ``look`` says of the reader's case after its runs; a step that was refused is told first.
+
+    With ``strict`` such a step decides: nothing of the case may be refused, nor be unsupported.
+    """
+    case = own_case(answer)
+    if isinstance(case, Verdict):
+        return case
+    runs = runs_of(lab, case)
+    verdict, refused = look(case, runs), _refusal(runs)
+    if refused is None or (strict and not verdict.ok and verdict.field == "when"):
+        return verdict
+    return refused if strict else replace(verdict, sentence=f"{refused.sentence} {verdict.sentence}")
+
+
+def _refusal(runs: Sequence[Run]) -> Verdict | None:
+    """The first step that was refused, or that an executor does not have; None when every step was answered."""
+    found = [(done.index, place, done, run) for place, run in enumerate(runs) for done in run.trace if _refused(done)]
+    if not found:
+        return None
+    index, _, done, run = min(found, key=lambda one: one[:2])
+    alike = [one for one in found if one[0] == index and one[2].reply == done.reply]
+    where = "" if len(alike) == len(runs) else f" on the {run.executor} executor"
+    step = f"Step {index + 1}, {done.step.verb},"
+    if isinstance(done.reply, ErrorReply):
+        told, got = f"{step} was refused{where}: {done.reply.text}.", done.reply.text
+    else:
+        told, got = f"{step} is unsupported{where}: nothing was sent.", "unsupported"
+    return no(told, command=sent(done, run), field="reply", expected="an answer", got=got)
+
+
+def _refused(done: Done) -> bool:
+    return done.step.verb is not None and isinstance(done.reply, ErrorReply | NotSent)
 
 
 def runs_of(lab: Lab, case: Case) -> list[Run]:
@@ -86,6 +140,13 @@ def jobs_at_end(run: Run) -> dict[str, dict[str, str]]:
         }
         for job, key in rows.items()
     }
+
+
+def places_at_end(run: Run, job: str) -> str:
+    """The sets that hold a job at the end, in words."""
+    base = keys.base(run.case.queue)
+    held = [name for name in SETS if (key := run.after.get(base + name.encode())) and job.encode() in key.pairs()]
+    return " and ".join(held) or "no set"
 
 
 def newest(jobs: Mapping[str, Mapping[str, str]], field: str) -> str:

@@ -4,8 +4,11 @@ Every one of them can be given to ``emqlab run`` as it stands, and holds: ``diff
 declared to do differently, and nothing else may differ.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from itertools import product
+from typing import Any, ParamSpec
 
 QUEUE = "orders"
 JOB = "JOB0NgWEfAEJfs"
@@ -36,52 +39,91 @@ def _leased(attempts: int, *more: str, until: str = "@now+20000") -> list[list[s
     return [_row("active", attempts, *more), _in("active", until)]
 
 
+P = ParamSpec("P")
+#: The functions that make one step each, by name, in the order in which a reader is told of them.
+STEPS: dict[str, Callable[..., StepJson]] = {}
+
+
+def written(step: Callable[..., StepJson]) -> str:
+    """How a step is written: ``fail(token, max_attempts=…, delay_ms=5000)``."""
+    told = []
+    for name, one in inspect.signature(step).parameters.items():
+        needed = f"{name}=…" if one.kind is one.KEYWORD_ONLY else name
+        told.append(needed if one.default is one.empty else f"{name}={one.default}")
+    return f"{step.__name__}({', '.join(told)})"
+
+
+def _step(step: Callable[P, StepJson]) -> Callable[P, StepJson]:
+    """A step whose call with wrong arguments is told how it is written."""
+
+    @wraps(step)
+    def made(*args: P.args, **named: P.kwargs) -> StepJson:
+        try:
+            inspect.signature(step).bind(*args, **named)
+        except TypeError as error:
+            raise TypeError(f"This step is written cases.{written(step)}; {error}.") from None
+        return step(*args, **named)
+
+    STEPS[step.__name__] = made
+    return made
+
+
+@_step
 def enqueue() -> StepJson:
     """The step that adds the job."""
     return {"verb": "enqueue", "id": JOB, "payload": PAYLOAD}
 
 
+@_step
 def claim(lease_ms: int = 30_000) -> StepJson:
     """A claim of the head of the line, for ``lease_ms``."""
     return {"verb": "claim", "lease_ms": str(lease_ms)}
 
 
+@_step
 def complete(token: int) -> StepJson:
     """The step that retires the job with ``token``."""
     return {"verb": "complete", "id": JOB, "token": str(token)}
 
 
+@_step
 def fail(token: int, *, max_attempts: int, delay_ms: int = 5_000) -> StepJson:
     """A failure reported with ``token``; the next try ``delay_ms`` later unless the budget is spent."""
     numbers = {"delay_ms": str(delay_ms), "max_attempts": str(max_attempts)}
     return {"verb": "fail", "id": JOB, "token": str(token), **numbers, "error": "timeout"}
 
 
+@_step
 def delay(token: int, *, in_ms: int = 5_000) -> StepJson:
     """The step by which the holder of ``token`` gives the job back, due ``in_ms`` later."""
     return {"verb": "delay", "id": JOB, "token": str(token), "mode": "in", "value": str(in_ms)}
 
 
+@_step
 def requeue(token: int) -> StepJson:
     """The step by which the holder of ``token`` gives the job back at once; no script does it."""
     return {"verb": "requeue", "id": JOB, "token": str(token)}
 
 
+@_step
 def advance(ms: int) -> StepJson:
     """The clock, moved by ``ms``."""
     return {"advance_ms": ms}
 
 
+@_step
 def promote() -> StepJson:
     """The step that puts due jobs back in line."""
     return {"verb": "promote", "batch": "100"}
 
 
+@_step
 def sweep(max_stalled: int) -> StepJson:
-    """A sweep of expired leases; ``max_stalled`` counted ones make a dead letter."""
+    """A sweep of expired leases; ``max_stalled`` is the stall that kills (2: one is forgiven; 1: the first kills)."""
     return {"verb": "stalled_check", "max_stalled": str(max_stalled), "limit": "100"}
 
 
+@_step
 def reprocess() -> StepJson:
     """The step that revives the dead letter."""
     return {"verb": "reprocess", "id": JOB}
@@ -186,19 +228,26 @@ LEASES = (1_000, 5_000, 30_000)
 #: When the sweep comes: ms after the deadline.
 SWEEPS: Mapping[str, int] = {"after": 1_000, "at": 0, "before": -1}
 CAPS = (2, 1)
+#: What comes after the sweep: the next claim, or the first worker, which says that it is done.
+THEN = ("claim", "complete")
 
 
-def lease(lease_ms: int, swept: str, max_stalled: int) -> CaseJson:
-    """A claim for ``lease_ms``, a sweep ``before``, ``at`` or ``after`` its deadline, and the next claim.
+def lease(lease_ms: int, swept: str, max_stalled: int, then: str = THEN[0]) -> CaseJson:
+    """A claim for ``lease_ms``, a sweep ``before``, ``at`` or ``after`` its deadline, and what comes ``then``.
 
     ``max_stalled`` is the sweep's. Raises KeyError for another ``swept``.
     """
+    again = then == "claim"
+    killed = max_stalled == 1 and swept != "before"
     return _case(
-        f"lease/{lease_ms}-{swept}-{max_stalled}",
-        f"a lease of {lease_ms} ms, swept {swept} its deadline",
+        f"lease/{lease_ms}-{swept}-{max_stalled}-{then}",
+        f"a lease of {lease_ms} ms, swept {swept} its deadline, and then a {then}",
         [_row("pending", 0), _in("pending", "0")],
-        [claim(lease_ms), advance(lease_ms + SWEEPS[swept]), sweep(max_stalled), claim(lease_ms)],
-        8,
+        [
+            *(claim(lease_ms), advance(lease_ms + SWEEPS[swept]), sweep(max_stalled)),
+            claim(lease_ms) if again else complete(1),
+        ],
+        *((8,) if again else (13,) if killed else ()),
     )
 
 
@@ -207,4 +256,4 @@ def every_case() -> Iterator[CaseJson]:
     yield from TRANSITION.values()
     yield from LIFE.values()
     yield FIRST_CLAIM
-    yield from (lease(ms, swept, cap) for ms in LEASES for swept in SWEEPS for cap in CAPS)
+    yield from (lease(*one) for one in product(LEASES, SWEEPS, CAPS, THEN))

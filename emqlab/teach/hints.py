@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
+from html import escape
 
 from emqlab.teach import progress
+
+WIDTH = 88
 
 #: Exercise -> three hints, and the answer's shape.
 HINTS: dict[str, tuple[str, str, str, str]] = {
@@ -24,13 +28,13 @@ HINTS: dict[str, tuple[str, str, str, str]] = {
         "attempts counts claims, so there must be three of them, and after the third the job must go to schedule.",
         "After a failure the job waits in schedule: move the clock and promote it, or no claim will find it.",
         "The script compares attempts with max_attempts. Three claims and max_attempts 3 are one too many for it.",
-        "enqueue; twice: claim, fail, advance_ms, promote; then claim, fail. max_attempts is more than 3 throughout.",
+        "enqueue; twice: claim, fail, advance, promote; then claim, fail. max_attempts is more than 3 throughout.",
     ),
     "01-3": (
         "The script's cap is on attempts, the verb's on failures. Make attempts grow without a failure.",
         "Every claim raises attempts. A lost lease, or a delay, lets you claim again with no failure reported.",
         "After one lost lease and one more claim, attempts is 2 and no failure has been reported. Now fail, once.",
-        "enqueue, claim, advance_ms, stalled_check with max_stalled 2, claim, fail with token 2 and max_attempts 2.",
+        "enqueue, claim, advance past the lease, sweep(2), claim, fail with token 2 and max_attempts 2.",
     ),
 }
 
@@ -44,10 +48,18 @@ class Hint:
     text: str
 
     def __repr__(self) -> str:
-        if self.number == 0:
-            return self.text
-        name = f"Hint {self.number} of 3" if self.number <= 3 else "No more hints. The shape of an answer"
-        return f"{name}: {self.text}"
+        whole = f"{self._name()}: {self.text}{self._next()}" if self.number else self.text
+        return textwrap.fill(whole, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+    def _repr_html_(self) -> str:
+        name = f"<b>{self._name()}:</b> " if self.number else ""
+        return f"<p>{name}{escape(self.text + self._next())}</p>"
+
+    def _name(self) -> str:
+        return f"Hint {self.number} of 3" if self.number <= 3 else "No more hints. The shape of an answer"
+
+    def _next(self) -> str:
+        return " (That was the last hint; once more shows the shape of an answer.)" if self.number == 3 else ""
 
 
 def hint(exercise: str) -> Hint:

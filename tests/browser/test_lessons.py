@@ -19,8 +19,8 @@ def lesson(open_notebook: Callable[[str], Page], run_all: Callable[..., dict[str
 
 
 def stage_of(page: Page, title: str) -> Locator:
-    """The live stage of that title."""
-    stage = page.locator("section.emq").filter(has=page.get_by_role("heading", name=title, exact=True))
+    """The first live stage of that title."""
+    stage = page.locator("section.emq").filter(has=page.get_by_role("heading", name=title, exact=True)).first
     stage.scroll_into_view_if_needed()
     return stage
 
@@ -28,8 +28,9 @@ def stage_of(page: Page, title: str) -> Locator:
 AFTER_SCRIPT = "Where is the job after the script?"
 AFTER_VERB = "Where is the job after the verb?"
 CHANGE = "By how much does the verb change attempts?"
-HOLDS = "What does attempts hold at the end?"
-AT_END = "Where is the job at the end?"
+FIRST = "What does the verb write into attempts?"
+HOLDS = "What does attempts hold after the verbs?"
+AT_END = "Where is the job after the verbs?"
 
 
 def answer(stage: Locator, guesses: dict[str, str]) -> None:
@@ -57,10 +58,10 @@ def test_a_reader_predicts_runs_and_steps_through_a_transition(lesson: Page) -> 
     expect(column(stage, 0)).to_contain_text("in pending")
     expect(stage.get_by_role("button", name="Run", exact=True)).to_be_disabled()
     expect(stage.locator("table.trace")).to_have_count(0)
-    answer(stage, {AFTER_SCRIPT: "active", CHANGE: "0"})
+    answer(stage, {AFTER_VERB: "active", CHANGE: "0"})
     expect(column(stage, 0)).to_contain_text("pending → active")
-    expect(column(stage, 0)).to_contain_text("✓ right")
     expect(column(stage, 1)).to_contain_text("pending → active")
+    expect(column(stage, 1)).to_contain_text("✓ right")
     expect(column(stage, 1)).to_contain_text("✗ wrong")
     expect(column(stage, 1)).to_contain_text("it is +1")
     steps = stage.locator("table.trace tbody tr")
@@ -80,7 +81,7 @@ def test_another_pick_brings_another_run_its_questions_and_its_files(lesson: Pag
     """The kernel runs the new case, and the files on show are the ones that ran it."""
     lesson.emulate_media(reduced_motion="reduce")
     stage = stage_of(lesson, "Transition")
-    answer(stage, {AFTER_SCRIPT: "pending", CHANGE: "0"})
+    answer(stage, {AFTER_VERB: "pending", FIRST: "0"})
     expect(column(stage, 1)).to_contain_text("new → pending")
     stage.get_by_role("combobox").select_option("requeue")
     expect(column(stage, 0)).to_contain_text("in active")

@@ -1,6 +1,7 @@
 """The lessons' cases are cases: each one runs, and differs exactly where it says so."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 import emqlab
 from emqlab import cli
+from emqlab.course import FIRST_LESSON, find_lessons
 from emqlab.observe.run import Run
 from emqlab.teach import cases
 
@@ -38,6 +40,29 @@ def test_in_a_life_nothing_is_refused(lab: emqlab.Lab, name: str, executor: Any)
     run = lab.run(cases.LIFE[name], executor=executor)
     assert isinstance(run, Run)
     assert [sorted(reply) for reply in run.json()["replies"]] == [["ok"]] * len(run.replies)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "named", "said"),
+    [
+        ("fail", [1], {}, "cases.fail(token, max_attempts=…, delay_ms=5000); missing a required"),
+        ("sweep", [], {}, "cases.sweep(max_stalled); missing a required argument: 'max_stalled'"),
+        ("enqueue", ["tea"], {}, "cases.enqueue(); too many positional arguments"),
+        ("delay", [1], {"ms": 5}, "cases.delay(token, in_ms=5000); got an unexpected keyword argument 'ms'"),
+    ],
+)
+def test_a_wrong_call_is_told_how_the_step_is_written(
+    name: str, arguments: list[Any], named: dict[str, Any], said: str
+) -> None:
+    """In one sentence, at the place where the reader's cell calls it."""
+    with pytest.raises(TypeError, match=re.escape(f"This step is written {said}")):
+        cases.STEPS[name](*arguments, **named)
+
+
+def test_the_first_lesson_lists_every_step() -> None:
+    """With its arguments as they are, so that nobody has to guess."""
+    lesson = (find_lessons() / FIRST_LESSON).read_text(encoding="utf-8")
+    assert [cases.written(step) for step in cases.STEPS.values() if f"`{cases.written(step)}`" not in lesson] == []
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from emqlab.teach import check, progress
-from emqlab.teach.cases import JOB, advance, claim, delay, enqueue, fail, promote, reprocess, requeue, sweep
-from emqlab.teach.exercises import EXERCISES
+from emqlab.teach.cases import JOB, advance, claim, complete, delay, enqueue, fail, promote, reprocess, requeue, sweep
+from emqlab.teach.exercises import DRAWN, EXERCISES, LOST
 from emqlab.teach.limits import TooLong, limited
 
 ROW = f"job:{JOB}"
@@ -33,6 +33,15 @@ def tries(*budgets: int) -> list[dict[str, Any]]:
         out += [advance(5_000), promote()] if token > 1 else []
         out += [claim(), fail(token, max_attempts=budget)]
     return out
+
+
+OTHER = {"verb": "enqueue", "id": "JOB0NgWEfAFbYw", "payload": "milk"}
+TABLE = {k: k + 1 for k in LOST}
+
+
+def stalled_once(*then: dict[str, Any]) -> dict[str, Any]:
+    """Two claims, no failure, and what comes then."""
+    return case(enqueue(), claim(1_000), advance(1_000), sweep(2), claim(), *then)
 
 
 def forever(k: int) -> int:
@@ -77,11 +86,29 @@ WRONG = [
         "dead",
         "scheduled",
     ),
+    # A second job beside it; one that died and was completed afterwards.
+    (
+        "00-1",
+        case(enqueue(), claim(), fail(1, max_attempts=1), reprocess(), OTHER, claim()),
+        "",
+        "when",
+        "one job",
+        "2 jobs",
+    ),
+    (
+        "00-1",
+        case(enqueue(), claim(), fail(1, max_attempts=1), reprocess(), claim(), complete(2)),
+        f"DEL {ROW}",
+        "state",
+        "pending",
+        "no row",
+    ),
     ("00-1", case(enqueue()), f"HSET {ROW} state pending attempts 0 payload tea", "state", "dead", "pending"),
     # Each sweep makes the next token; the first claim's is 1; a function of something else.
     ("01-1", lambda k: k, "claim.lua", "attempts", "1", "0"),
     ("01-1", lambda k: 2, "claim.lua", "attempts", "1", "2"),
     ("01-1", lambda k: 2**k, "claim.lua", "attempts", "3", "4"),
+    ("01-1", lambda k: TABLE.get(k, 3), "claim.lua", "attempts", str(DRAWN[0] + 1), "3"),
     ("01-1", lambda k: None, "claim.lua", "attempts", "a whole number", "None"),
     ("01-1", lambda k: True, "claim.lua", "attempts", "a whole number", "True"),
     # The usual budget is one too small for a third try; one claim is one attempt; a row written by hand.
@@ -102,6 +129,15 @@ WRONG = [
         "when",
         "a verb, advance_ms or restart",
         "command",
+    ),
+    # The same fail again, after the one that parted them; nothing may be refused, before or after.
+    (
+        "01-3",
+        stalled_once(fail(2, max_attempts=2), fail(2, max_attempts=2)),
+        f"EMQ.FAIL {FAIL} 2 5000 2 timeout base",
+        "reply",
+        "an answer",
+        "EMQSTATE not active",
     ),
     # Dead on both; alive on both; a verb that one of them lacks; a token that is not the current one.
     ("01-3", case(*tries(3, 3, 3)), f"EMQ.FAIL {FAIL} 3 5000 3 timeout base", "reply", "scheduled", "dead"),
@@ -151,8 +187,10 @@ def test_a_mistake_names_command_field_expected_and_got(
         ("01-2", {"queue": "q"}, "every case needs a name"),
         ("01-2", {"name": "mine"}, "queue: missing"),
         ("01-2", case({"verb": "steal"}), "no verb 'steal'"),
-        ("01-3", case({"verb": "claim"}), "lease_ms: missing"),
-        ("01-3", case({"verb": "lane_claim", "lease_ms": "1"}, fail(1, max_attempts=1)), "lane_claim"),
+        ("01-3", case(enqueue(), {"verb": "claim"}), "mine: step 2, lease_ms: missing"),
+        ("01-3", case(enqueue(), {"advance_ms": "1"}), "mine: step 2, advance_ms: must"),
+        ("01-3", {**case(), "when": [enqueue(), 7]}, "mine: step 2: must"),
+        ("01-3", case(enqueue(), {"verb": "lane_claim", "lease_ms": "1"}), "Step 2, lane_claim, is unsupported"),
         ("01-9", 1, "There is no exercise '01-9'"),
         (7, 1, "There is no exercise 7"),
     ],
@@ -162,6 +200,77 @@ def test_what_is_no_answer_gets_a_sentence(exercise: Any, answer: Any, part: str
     verdict = check(exercise, answer)
     assert not verdict.ok
     assert part in verdict.sentence
+
+
+LATE = fail(2, max_attempts=9)
+STALE = "was refused: EMQSTALE retry token mismatch."
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "ok", "first"),
+    [
+        (
+            "00-1",
+            case(enqueue(), claim(), advance(1), LATE),
+            False,
+            f"Step 4, fail, {STALE} On the scripted executor no",
+        ),
+        (
+            "00-1",
+            case(enqueue(), claim(), LATE, fail(1, max_attempts=1), reprocess()),
+            True,
+            f"Step 3, fail, {STALE} The",
+        ),
+        ("01-2", case(enqueue(), claim(), LATE), False, f"Step 3, fail, {STALE} On the scripted executor state"),
+        (
+            "01-2",
+            case(enqueue(), claim(), advance(1), requeue(1)),
+            False,
+            "Step 4, requeue, is unsupported on the scripted executor: nothing was sent. On",
+        ),
+        (
+            "01-2",
+            case(*tries(9, 9, 9), LATE),
+            True,
+            f"Step 12, fail, {STALE} state",
+        ),
+        (
+            "01-3",
+            stalled_once(fail(2, max_attempts=2), fail(2, max_attempts=2)),
+            False,
+            "Step 7, fail, was refused on the native executor: EMQSTATE not active.",
+        ),
+        ("01-3", case(*tries(9), delay(7)), False, "Step 4, delay, was refused: EMQSTALE delay token mismatch."),
+    ],
+)
+def test_a_refused_step_is_told_first(exercise: str, answer: Any, ok: bool, first: str) -> None:
+    """By its number in the reader's when, clock moves included, and by its executor if the other one took it."""
+    verdict = check(exercise, answer)
+    assert verdict.ok is ok
+    assert verdict.sentence.startswith(first)
+
+
+def test_an_id_in_two_sets_is_no_job_in_line() -> None:
+    """A script that goes ahead where the verb refuses can leave the row right and the id astray."""
+    dead = [enqueue(), claim(), fail(1, max_attempts=1), reprocess()]
+    verdict = check("00-1", case(*dead, delay(1, in_ms=99_000), claim(), advance(30_000), sweep(2)))
+    assert not verdict.ok
+    assert verdict.sentence.startswith("Step 5, delay, was refused on the native executor: EMQSTATE not active. ")
+    assert (verdict.field, verdict.expected, verdict.got) == ("set", "pending", "pending and schedule")
+
+
+def test_the_step_that_parts_the_executors_is_counted_in_when() -> None:
+    """The clock's move is a step too."""
+    assert check("01-3", stalled_once(fail(2, max_attempts=2))).sentence.startswith("Step 6, fail: ")
+
+
+def test_the_counts_that_were_drawn_are_told_to_nobody() -> None:
+    """Not to somebody who solved it, and not to a table of the ones that are told."""
+    assert set(DRAWN).isdisjoint(LOST)
+    assert len(set(DRAWN)) == 4
+    assert not check("01-1", lambda k: TABLE.get(k, 0)).ok
+    told = check("01-1", lambda k: k + 1)
+    assert told.sentence.startswith("The runs with 0, 1, 2, 5 lost leases, and 4 more that were drawn, ")
 
 
 def test_a_function_is_stopped_and_tracing_is_as_it_was() -> None:

@@ -1,5 +1,6 @@
 """Hints come one at a time and run out at the answer's shape."""
 
+import html
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,18 @@ def test_three_hints_then_the_shape_which_stays(exercise: str) -> None:
     assert [one.number for one in taken] == [1, 2, 3, 4, 4, 4]
     assert [one.text for one in taken[:4]] == list(HINTS[exercise])
     assert repr(taken[1]).startswith("Hint 2 of 3: ")
+    assert "once more shows the shape of an answer" in " ".join(repr(taken[2]).split())
     assert repr(taken[3]).startswith("No more hints. The shape of an answer: ")
     assert progress.read().hints == {exercise: 4}
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_a_hint_is_broken_between_words_only(exercise: str) -> None:
+    """Its text is in lines of a readable length, its HTML leaves that to the page; names stay whole in both."""
+    for one in [hint(exercise) for _ in range(4)]:
+        assert " ".join(one.text.split()) in " ".join(repr(one).split())
+        assert all(len(line) <= 88 for line in repr(one).splitlines())
+        assert html.escape(one.text) in one._repr_html_()
 
 
 def test_an_unknown_exercise_gets_a_sentence() -> None:

@@ -14,7 +14,7 @@ import pytest
 import emqlab
 import emqlab_widgets as widgets
 from emqlab.native import verbs
-from emqlab.observe.case import parse_case
+from emqlab.observe.case_reader import parse_case
 from emqlab.observe.recording import record
 from emqlab.observe.walk import moments
 from emqlab.teach import cases, progress
@@ -95,7 +95,8 @@ def test_without_a_lab_a_widget_brings_its_own(maker: Any) -> None:
 def test_a_first_choice_that_is_none_is_refused(lab: emqlab.Lab) -> None:
     """With a sentence that lists the ones there are."""
     assert widgets.transition(lab, choice="requeue").shown == {"transition": "requeue"}
-    assert widgets.lease(lab, choice={"sweep": "at"}).shown == {"lease": "5000", "sweep": "at", "max_stalled": "2"}
+    chosen = {"lease": "5000", "sweep": "at", "max_stalled": "2", "then": "claim"}
+    assert widgets.lease(lab, choice={"sweep": "at"}).shown == chosen
     with pytest.raises(ValueError, match="transition has no option 'steal'"):
         widgets.transition(lab, choice="steal")
 
@@ -149,6 +150,28 @@ def test_a_lease_lost_makes_the_next_token(lab: emqlab.Lab, swept: str, cap: str
         assert cases.JOB in told[-1].state["sets"][place]
 
 
+@pytest.mark.parametrize(
+    ("cap", "ends"), [("2", ["gone", "gone"]), ("1", ["gone", "dead"])], ids=["forgiven", "killed"]
+)
+def test_the_last_holder_is_current_until_the_next_claim(lab: emqlab.Lab, cap: str, ends: list[str]) -> None:
+    """A sweep that gives the job back revokes nothing; of a dead one the verb refuses to speak, the script does not."""
+    stage = widgets.lease(lab, choice={"max_stalled": cap, "then": "complete"})
+    rows = [told[-1].state["rows"].get(cases.JOB, {}).get("state", "gone") for told in moments(stage.recording)]
+    assert rows == ends
+
+
+def test_each_question_names_its_executor(lab: emqlab.Lab) -> None:
+    """What is asked is asked about the executor that it names; a new job's attempts has a value, not a change."""
+    stage = widgets.transition(lab)
+    for choice in choices(stage):
+        stage.choice = choice
+        for asked in stage.predict:
+            assert ("script" in asked["ask"]) is asked["about"].startswith("scripted/"), asked
+    stage.choice = {"transition": "enqueue"}
+    assert stage.predict[1]["about"] == "native/value/attempts"
+    assert stage.predict[1]["options"][0] == "0"
+
+
 def test_the_eventful_life_passes_through_every_state(lab: emqlab.Lab) -> None:
     """Nothing a job can be is left out."""
     for told in moments(widgets.life(lab).recording):
@@ -164,6 +187,7 @@ def test_here_says_which_server_this_is(lab: emqlab.Lab) -> None:
     assert f"{lab.now_ms()} ms" in text
     assert lab.run_id[:8] in text
     assert lab.run_id not in text
+    assert "another one after lab.restart()" in text
     with emqlab.open_lab("embedded") as other:
         assert repr(widgets.here(other)) == text
 

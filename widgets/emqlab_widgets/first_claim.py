@@ -16,7 +16,7 @@ def first_claim(lab: Lab | None = None, predict: bool = True) -> Stage:
     where = open_lab("embedded") if lab is None else lab
     return Stage(
         title="First claim",
-        question="Two jobs wait. One worker claims: once with a script, once with a verb. Which one looks first?",
+        question="Two jobs wait. One worker claims: once with a script, once with a verb. Which token does it get?",
         record=lambda _: record(where, FIRST_CLAIM),
         predict=[Question("Which token does the script hand out?", "scripted/value/attempts", ("0", "1", "2"))]
         if predict

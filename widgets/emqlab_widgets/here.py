@@ -11,11 +11,12 @@ from emqlab_widgets.table import Table
 def here(lab: Lab) -> Table:
     """Which server this is: its name, executors, clock (ms since 1970) and epoch (the first characters)."""
     clock = "stands still until you move it" if lab.server.movable else "runs by itself"
+    other = "lab.restart()" if lab.server.restartable else "a restart of that server"
     rows = [
         ("server", lab.server.name),
         ("executors", f"{lab.scripted.name} and {lab.native.name}"),
         ("clock", f"{lab.now_ms()} ms, and it {clock}"),
-        ("epoch", f"{lab.run_id[:8]}…, new at every restart"),
+        ("epoch", f"{lab.run_id[:8]}…, another one after {other}"),
     ]
     return Table("You are here", (), rows)
 

@@ -13,6 +13,8 @@ from emqlab_widgets.stage import Stage
 
 STOPS = ("pending", "active", "schedule", "dead", "gone")
 LABEL, STEP, PITCH, TOP = 84, 66, 38, 14
+#: A light card of its own, on purpose: an image in a notebook knows nothing of the page's theme.
+GROUND = "#f8f9fb"
 NAMES = {"stalled_check": "sweep", "advance": "clock"}
 
 
@@ -50,7 +52,7 @@ def path(of: Stage | Recording) -> Path:
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
         ' font-family="Helvetica, Arial, sans-serif" font-size="12">'
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
+        f'<rect x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8" fill="{GROUND}" stroke="{LINE}"/>'
     )
     out = [head]
     out += [_rail(row, name, width) for row, name in enumerate(rows)]

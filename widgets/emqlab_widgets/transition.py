@@ -65,9 +65,12 @@ def verb_of(choice: Choice) -> str:
 
 def _questions(choice: Choice) -> list[Question]:
     name = choice["transition"]
-    script = Question("Where is the job after the script?", "scripted/place", PLACES)
     verb = Question("Where is the job after the verb?", "native/place", PLACES)
+    if name in ("enqueue", "schedule"):  # there is no attempts yet that could change
+        first = Question("What does the verb write into attempts?", "native/value/attempts", ("0", "1", "absent"))
+        return [verb, first]
     # A reader who expects a revived job to start afresh must find that answer among the others.
     deltas = ("0", "+1", "−3" if name == "reprocess" else "−1", "deleted")
     counted = Question("By how much does the verb change attempts?", "native/delta/attempts", deltas)
-    return [script, verb, counted] if name == "requeue" else [script, counted]
+    script = Question("Where is the job after the script?", "scripted/place", PLACES)
+    return [verb, counted, script] if name == "requeue" else [verb, counted]
