@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from emqlab.observe.walk import Moment, Recording, State, ordered
@@ -28,15 +28,14 @@ class Line:
 
     @property
     def changed(self) -> bool:
-        """Whether the stored text differs from the one before the run."""
+        """Whether the stored text differs from the one before."""
         return self.was != self.now
 
 
 def line(recording: Recording, field: str, m: Moment) -> Line:
-    """One ledger line. ``field`` is ``row/<name>``, ``metrics/<name>`` or ``other/<key>``."""
-    slot = slot_of(field)
-    was, now = _stored(recording, field, recording["before"]), _stored(recording, field, m.state)
-    read, wrote = _hit(slot, m.reads), _hit(slot, m.writes)
+    """One ledger line: before (``m.since``) and now. ``field``: ``row/<name>``, ``metrics/<name>``, ``other/<key>``."""
+    was, now = _stored(recording, field, m.since), _stored(recording, field, m.state)
+    read, wrote = touches(field, m.reads), touches(field, m.writes)
     deleted = field.startswith("row/") and "row" in m.writes and now is None and (was is not None or wrote)
     if deleted:
         word = "deleted"
@@ -55,7 +54,9 @@ def slot_of(field: str) -> str:
     return slot.removeprefix("other.")
 
 
-def _hit(slot: str, touched: frozenset[str]) -> bool:
+def touches(field: str, touched: Collection[str]) -> bool:
+    """Whether a ledger field is among the slots that a frame lists."""
+    slot = slot_of(field)
     return slot in touched or slot.replace(" ", ".", 1) in touched
 
 
@@ -95,9 +96,8 @@ def label(field: str) -> str:
 def fields(recording: Recording, columns: Sequence[Sequence[Moment]]) -> list[str]:
     """The fields worth a line: the four counters always, the others when an executor touched them."""
     out = [f"row/{name}" for name in COUNTERS]
-    ends = [ms[-1] for ms in columns]
     for name in EXTRAS:
-        lines = [line(recording, f"row/{name}", m) for m in ends]
+        lines = [line(recording, f"row/{name}", m) for ms in columns for m in ms]
         if any(ln.kind != "u" or ln.changed for ln in lines):
             out.append(f"row/{name}")
     seen = [m.state for ms in columns for m in ms]

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from emqlab.observe.ledger import COUNTERS, Line, fields, label, line, show, slot_of
-from emqlab.observe.shorthand import brief, command_text, reply_text
+from emqlab.observe.ledger import COUNTERS, Line, fields, label, line, show, slot_of, touches
+from emqlab.observe.shorthand import brief, command_text, reply_text, until
 from emqlab.observe.walk import (
     SETS,
     Frame,
@@ -25,6 +25,7 @@ from emqlab.observe.walk import (
     members,
     merge,
     moments,
+    of_calls,
     place,
     rails,
 )
@@ -56,13 +57,15 @@ __all__ = [
     "reply_text",
     "show",
     "slot_of",
+    "touches",
+    "until",
     "verdict",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Where the job was (``new``: nowhere) and is, the reply so far (or None), the stamp (or an empty text)."""
+    """Where the job was before (``new``: nowhere) and is, the reply so far (or None), the stamp (or an empty text)."""
 
     was: str
     place: str
@@ -75,7 +78,7 @@ def verdict(recording: Recording, ms: Sequence[Moment], step: int) -> Verdict:
     """What the verdict row says about one executor (its ``moments``) after ``step`` steps."""
     m, subject = ms[step], recording["subject"]
     was, now, away = (
-        place(recording["before"], subject),
+        place(m.since, subject),
         place(m.state, subject),
         astray(recording, m, subject),
     )
@@ -85,8 +88,9 @@ def verdict(recording: Recording, ms: Sequence[Moment], step: int) -> Verdict:
         stamp = "lost"
     elif m.said and "error" in m.said:
         stamp = "broke off" if m.wrote else "refused"
-    lived = was == "gone" and any(place(one.state, subject) != "gone" for one in ms[: step + 1])
-    before = "new" if lived else was
+    lived = any(place(one.state, subject) != "gone" for one in ms[: step + 1])
+    again = of_calls(recording) and any(place(one.state, subject) != "gone" for one in ms[:step])
+    before = "new" if was == "gone" and lived and not again else was
     if before != now:
         text = f"{before} → {now}"
     elif now == "gone":
@@ -99,15 +103,15 @@ def verdict(recording: Recording, ms: Sequence[Moment], step: int) -> Verdict:
 def note_at(recording: Recording, ms: Sequence[Moment], step: int) -> str:
     """The caption of one executor after ``step`` steps: one plain sentence."""
     m = ms[step]
+    if "unsupported" in (ms[-1].said or {}) and ms[-1].last is None:
+        return "No such verb here: nothing is sent."
     if step == 0:
         return "Nothing has been sent."
     if m.frame is not None and m.frame.get("note"):
         return str(m.frame["note"])
-    if m.last is None and m.ended:
-        return "Unsupported here: nothing is sent."
     if m.ended and m.last is not None:
         return "Sends nothing more." if m.last["phase"] in ("call", "world") else "Has answered."
-    return "Sends nothing for this." if m.started else "Not sent yet."
+    return "Sends nothing for this."
 
 
 def differs(recording: Recording, columns: Sequence[Sequence[Moment]], key: str, step: int) -> tuple[bool, ...]:

@@ -49,6 +49,17 @@ def _value(value: Json, recording: Recording) -> str:
     return '""' if value == "" else brief(value, recording)
 
 
+def until(rail: str, score: int, clock: int) -> str:
+    """How far a lease (on ``active``) or a due time is away: ``30 s left``, ``due in 999 ms``, ``expired just now``."""
+    ms = abs(score - clock)
+    tenths = (ms + 50) // 100
+    away = f"{ms} ms" if ms < 1000 else f"{tenths // 10}{f'.{tenths % 10}' if tenths % 10 else ''} s"
+    if score > clock:
+        return f"{away} left" if rail == "active" else f"due in {away}"
+    past = "expired" if rail == "active" else "due"
+    return f"{past} {away} ago" if ms else f"{past} {'just ' if rail == 'active' else ''}now"
+
+
 def command_text(frame: Frame, recording: Recording) -> str:
     """A frame's command in brief, ``nothing is sent`` for a world frame, empty for a guard or a reply."""
     command = frame.get("command")

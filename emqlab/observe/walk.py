@@ -7,7 +7,7 @@ patches. Recordings are read here, never changed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 Json = Any
@@ -24,10 +24,13 @@ class Moment:
 
     ``frame`` is what it did at this step (None: nothing), ``last`` what it did most recently, ``said`` the
     reply a reader may know by now: a verb's at its end, a whole call's at its own step. ``wrote``: whether the
-    transition now running, or last answered, has changed anything. ``clock`` is in ms.
+    transition now running, or last answered, has changed anything. ``clock`` is in ms. ``since`` is the state
+    that a reader compares with: the one before the run, in a recording of whole calls the one before this
+    step; ``reads`` and ``writes`` are the slots touched since then.
     """
 
     state: State
+    since: State
     frame: Frame | None
     last: Frame | None
     said: Mapping[str, Any] | None
@@ -59,19 +62,31 @@ def merge(state: Json, patch: Json) -> Json:
     return out
 
 
-def moments(recording: Recording) -> list[list[Moment]]:
-    """For each executor its moments: one before anything was sent, then one after each step."""
-    return [_walk(recording, executor) for executor in recording["executors"]]
+def of_calls(recording: Recording) -> bool:
+    """Whether the frames of a recording are whole calls, so that each step has a before and after of its own."""
+    return any(f["phase"] in ("call", "world") for executor in recording["executors"] for f in executor["frames"])
 
 
-def _walk(recording: Recording, executor: Mapping[str, Any]) -> list[Moment]:
+def moments(recording: Recording, *, whole: bool = False) -> list[list[Moment]]:
+    """For each executor its moments: one before anything was sent, then one after each step.
+
+    With ``whole`` they compare with the state before the run in a recording of whole calls too.
+    """
+    each = of_calls(recording) and not whole
+    return [_walk(recording, executor, each=each) for executor in recording["executors"]]
+
+
+def _walk(recording: Recording, executor: Mapping[str, Any], *, each: bool) -> list[Moment]:
     frames: Sequence[Frame] = executor["frames"]
     none: frozenset[str] = frozenset()
-    m = Moment(recording["before"], None, None, None, none, none, 0, 0, False, recording["now_ms"], False, False)
+    start, now = recording["before"], recording["now_ms"]
+    m = Moment(start, start, None, None, None, none, none, 0, 0, False, now, False, False)
     out, taken = [m], 0
     for step in recording["steps"]:
         frame = frames[taken] if taken < len(frames) and frames[taken]["step"] == step["id"] else None
         taken += frame is not None
+        if each:
+            m = replace(m, since=m.state, reads=none, writes=none)
         m = _after(m, frame, ended=taken == len(frames), reply=executor.get("reply"))
         out.append(m)
     return out
@@ -89,6 +104,7 @@ def _after(m: Moment, frame: Frame | None, *, ended: bool, reply: Mapping[str, A
     goes_on = frame is None or (m.last is not None and m.last["phase"] not in _ENDS)
     return Moment(
         state=merge(m.state, f["patch"]) if f.get("patch") else m.state,
+        since=m.since,
         frame=frame,
         last=last,
         said=reply if last is None and ended else said,

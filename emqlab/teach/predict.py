@@ -24,12 +24,13 @@ from emqlab.observe.moments import (
     Moment,
     Recording,
     command_text,
+    label,
     line,
     moments,
     place,
     reply_text,
     show,
-    slot_of,
+    touches,
     verdict,
 )
 
@@ -47,13 +48,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A guess held against the run. ``step`` (counted from 1) and ``command`` made the difference."""
+    """A guess held against the run. ``step`` (counted from 1) and ``command`` made the difference, None if none did."""
 
     ok: bool
     guess: str
     answer: str
-    step: int
-    command: str
+    step: int | None
+    command: str | None
     sentence: str
 
 
@@ -61,7 +62,9 @@ class Judgement:
 class _Asked:
     """A question's ``about``, resolved: one executor's moments, what is asked, the ledger field if any."""
 
+    name: str
     column: Sequence[Moment]
+    others: Sequence[Sequence[Moment]]
     what: str
     field: str
 
@@ -91,11 +94,30 @@ def answer(recording: Recording, about: str) -> str:
 def deciding(recording: Recording, about: str) -> Frame:
     """The frame that made the difference for ``about``.
 
-    That is the last one that changed what is asked. If nothing changed it: the command that refused, else
-    the last read of the field that is asked about, else the last read of the row, else the last read, else
-    the reply. An executor that sent nothing gives an empty frame. Raises ``ValueError`` as ``answer`` does.
+    That is the last one that changed what is asked. If nothing changed it: for a delta or a value the last
+    one that wrote the field; else the command that refused, else the last read of the row, else the last
+    read, else the reply. The frame is empty where no command wrote the field or nothing was sent. Raises
+    ``ValueError`` as ``answer`` does.
     """
     return _decided(recording, _resolve(recording, about))[1]
+
+
+def reason(recording: Recording, about: str) -> str:
+    """Why the run says what it says, in one sentence that names the deciding command, or that there is none.
+
+    Raises ``ValueError`` as ``answer`` does.
+    """
+    asked = _resolve(recording, about)
+    step, frame = _decided(recording, asked)
+    if frame:
+        command, told = command_text(frame, recording), reply_text(frame.get("reply"), recording)
+        if not command:
+            return f"Step {step} decided it: the answer {told}."
+        return f"Step {step} decided it: {command}" + (f" → {told}." if told else ".")
+    if not _sent(asked.column):
+        return "Nothing was sent."
+    elsewhere = any(_wrote(asked.field, frame) for column in asked.others for _, frame in _sent(column))
+    return f"No {asked.name + ' ' if elsewhere else ''}command wrote {label(asked.field)}."
 
 
 def judge(recording: Recording, question: Question, guess: str) -> Judgement:
@@ -105,19 +127,10 @@ def judge(recording: Recording, question: Question, guess: str) -> Judgement:
     """
     right = answer(recording, question.about)
     step, frame = _decided(recording, _resolve(recording, question.about))
-    command = command_text(frame, recording) if frame else ""
+    command = command_text(frame, recording) if frame else None
     ok = _plain(guess) == _plain(right)
     said = f"You said {guess}" + (". " if ok else f"; it is {right}. ")
-    return Judgement(ok, guess, right, step, command, said + _because(recording, step, frame, command))
-
-
-def _because(recording: Recording, step: int, frame: Frame, command: str) -> str:
-    if not frame:
-        return "Nothing was sent."
-    told = reply_text(frame.get("reply"), recording)
-    if not command:
-        return f"Step {step} decided it: the answer {told}."
-    return f"Step {step} decided it: {command}" + (f" → {told}." if told else ".")
+    return Judgement(ok, guess, right, step, command, said + reason(recording, question.about))
 
 
 def _plain(guess: str) -> str:
@@ -125,12 +138,14 @@ def _plain(guess: str) -> str:
 
 
 def _resolve(recording: Recording, about: str) -> _Asked:
-    for executor, column in zip(recording["executors"], moments(recording), strict=True):
+    columns = moments(recording, whole=True)
+    for executor, column in zip(recording["executors"], columns, strict=True):
         if about.startswith(f"{executor['name']}/"):
             what, _, name = about.removeprefix(f"{executor['name']}/").partition("/")
             if what not in WHAT or (what in ("delta", "value")) != bool(name):
                 raise ValueError(f"nothing that can be asked: {about!r}")
-            return _Asked(column, what, _field(column, name) if name else "")
+            others = [one for one in columns if one is not column]
+            return _Asked(executor["name"], column, others, what, _field(column, name) if name else "")
     names = ", ".join(executor["name"] for executor in recording["executors"])
     raise ValueError(f"{about!r} names no executor of this recording ({names})")
 
@@ -155,27 +170,36 @@ def _stamp(recording: Recording, column: Sequence[Moment]) -> str:
     return verdict(recording, column, column.index(last)).stamp or "answered"
 
 
-def _decided(recording: Recording, asked: _Asked) -> tuple[int, Frame]:
-    """The number of the step and the frame that made the difference."""
-    sent = [(step, m.frame) for step, m in enumerate(asked.column) if m.frame is not None]
+def _sent(column: Sequence[Moment]) -> list[tuple[int, Frame]]:
+    return [(step, m.frame) for step, m in enumerate(column) if m.frame is not None]
+
+
+def _wrote(field: str, frame: Frame) -> bool:
+    return touches(field, frame.get("writes") or ())
+
+
+def _decided(recording: Recording, asked: _Asked) -> tuple[int | None, Frame]:
+    """The number of the step and the frame that made the difference; None and an empty frame if none did."""
+    sent = _sent(asked.column)
     if not sent:
-        return len(asked.column) - 1, {}
+        return None, {}
     values = [_value(recording, asked, m) for m in asked.column]
     changed = [(step, frame) for step, frame in sent if values[step] != values[step - 1]]
     if changed:
         return changed[-1]
+    if asked.field:
+        wrote = [(step, frame) for step, frame in sent if _wrote(asked.field, frame)]
+        return wrote[-1] if wrote else (None, {})
     acts = [(step, frame) for step, frame in sent if frame["phase"] not in ("reply", "guard", "world")]
     replied = _last_reply(asked.column).said
     if replied and "error" in replied:
         refused = [(step, frame) for step, frame in acts if "error" in (frame.get("reply") or {})]
         return (refused or _reads(acts, "") or sent)[-1]
-    slot = slot_of(asked.field)
-    named = _reads(acts, slot) if asked.field else []
-    return (named or _reads(acts, "row") or _reads(acts, "") or acts or sent)[-1]
+    return (_reads(acts, "row") or _reads(acts, "") or acts or sent)[-1]
 
 
 def _reads(acts: Sequence[tuple[int, Frame]], slot: str) -> list[tuple[int, Frame]]:
-    """The frames that read ``slot``; ``row`` stands for any field of the row, an empty text for anything.
+    """The frames that read ``row`` (or any field of it), or with an empty text that read anything.
 
     A whole call counts as a read of all it touched, and always when anything will do.
     """

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from emqlab.observe import moments as derived
 from emqlab.teach.predict import Question, answer, deciding, judge
+from emqlab_widgets import Stage
 from tests.browser.conftest import LabServer
 from tests.browser.problems import Problems
 
@@ -46,7 +47,7 @@ ALL_WORDS = """([rec, abouts]) => {
       const v = d.verdict(rec, ms, i), f = ms[i].frame;
       return {
         verdict: [v.was, v.is, v.stamp, v.text, d.replyText(v.said, rec)],
-        note: d.noteAt(rec, ms, i),
+        note: d.noteAt(rec, ms, i), due: [1250, 1, 0, -999].map((t) => d.until("active", t, 0)),
         place: d.place(ms[i].state, rec.subject),
         members: rails.map((r) => d.members(ms[i].state, r)),
         lines: fields.map((f) => lineOf(f, ms[i])),
@@ -157,6 +158,7 @@ def words(recording: dict[str, Any], abouts: list[str]) -> dict[str, Any]:
         return {
             "verdict": [v.was, v.place, v.stamp, v.text, derived.reply_text(v.said, recording)],
             "note": derived.note_at(recording, ms, i),
+            "due": [derived.until("active", t, 0) for t in (1250, 1, 0, -999)],
             "place": derived.place(m.state, recording["subject"]),
             "members": [derived.members(m.state, rail) for rail in rails],
             "lines": [
@@ -412,9 +414,9 @@ def test_a_kernel_that_is_gone_is_named_after_five_seconds(page: Page) -> None:
     """A message to a dead kernel fails in silence, so the stage says it, puts the pick back, and still steps."""
     stage = mount(page, picks=PICKS, choice={"case": "bad", "size": "1"}, shown={"case": "bad", "size": "1"})
     page.get_by_label("the job").select_option("ghost")
-    page.clock.run_for(4900)
+    page.clock.run_for(3000)  # the page's clock runs on by itself: a busy machine needs the rest
     expect(stage.locator(".trouble")).to_be_hidden()
-    page.clock.run_for(200)
+    page.clock.run_for(2100)
     expect(stage.locator(".trouble")).to_have_text(
         "No kernel is running: run the cell above to choose another case; stepping still works."
     )
@@ -430,6 +432,105 @@ def test_a_kernel_that_is_slow_but_there_is_not_called_gone(page: Page) -> None:
     page.evaluate("model.message({heard: true})")
     page.clock.run_for(60_000)
     expect(stage.locator(".trouble")).to_be_hidden()
+
+
+BAD = {"case": "bad", "size": "1"}
+GHOST = {"case": "ghost", "size": "1"}
+BOTH = {"case": "ghost", "size": "2"}
+
+
+def receive(page: Page, name: str, choice: dict[str, str], **more: Any) -> None:
+    """Let the kernel answer a choice with a stored recording, as Python sends it."""
+    values = {"recording": RECORDINGS[name], "shown": choice, "choice": choice, "answered": [], **more}
+    page.evaluate("(values) => model.receive(values)", values)
+
+
+def test_an_answer_to_an_older_pick_does_not_overwrite_a_newer_one(page: Page) -> None:
+    """Two quick picks, one slow kernel: the stage waits for the last, and the picture stays until then."""
+    stage = mount(page, picks=PICKS, choice=BAD, shown=BAD)
+    page.get_by_label("the job").select_option("ghost")
+    stage.locator(".picks").get_by_label("2").check()
+    assert page.evaluate("model.saved.at(-1).choice") == BOTH
+    receive(page, "claim/ordinary", GHOST)
+    expect(stage.locator(".picks")).to_have_attribute("aria-busy", "true")
+    expect(stage.locator(".big").first).to_have_text("pending → no set")
+    expect(stage.locator(".picks").get_by_label("2")).to_be_checked()
+    assert page.evaluate("model.get('choice')") == BOTH
+    receive(page, "claim/ghost", BOTH)
+    expect(stage.locator(".picks")).not_to_have_attribute("aria-busy", "true")
+    expect(stage.locator(".big").first).to_have_text("pending → gone")
+    expect(page.get_by_label("the job")).to_have_value("ghost")
+
+
+def test_going_back_to_the_first_pick_before_the_second_has_run_ends_there(page: Page) -> None:
+    """The answer to a pick that was taken back is not shown, and nothing that was answered is wiped by it."""
+    stage = mount(page, picks=PICKS, choice=BAD, shown=BAD, predict=[WHERE])
+    stage.locator(".quiz").get_by_label("no set").check()
+    press(page, "Run")
+    page.get_by_label("the job").select_option("ghost")
+    page.get_by_label("the job").select_option("bad")
+    receive(page, "claim/ghost", GHOST)
+    expect(stage.locator(".big").first).to_have_text("pending → no set")
+    expect(stage.locator(".said li")).to_have_count(1)
+    expect(page.get_by_label("the job")).to_have_value("bad")
+    receive(page, "claim/bad-attempts", BAD)
+    expect(stage.locator(".picks")).not_to_have_attribute("aria-busy", "true")
+
+
+def test_a_failure_of_an_older_pick_does_not_end_the_newer_one(page: Page) -> None:
+    """The kernel says which choice it runs, so the stage knows which one failed."""
+    stage = mount(page, picks=PICKS, choice=BAD, shown=BAD)
+    page.get_by_label("the job").select_option("ghost")
+    stage.locator(".picks").get_by_label("2").check()
+    page.evaluate("(heard) => model.message({heard})", GHOST)
+    page.evaluate("(values) => model.receive(values)", {"trouble": "It could not be run.", "choice": BAD})
+    expect(stage.locator(".trouble")).to_be_hidden()
+    expect(stage.locator(".picks")).to_have_attribute("aria-busy", "true")
+    receive(page, "claim/ghost", BOTH, trouble="")
+    expect(stage.locator(".big").first).to_have_text("pending → gone")
+
+
+def test_every_pick_without_a_kernel_ends_in_the_quiet_sentence(page: Page) -> None:
+    """The second as the first, also when the kernel dies while it runs; the old picture stays."""
+    stage = mount(page, picks=PICKS, choice=BAD, shown=BAD)
+    sentence = "No kernel is running: run the cell above to choose another case; stepping still works."
+    for wait in (5_100, 5_100, 121_000):
+        page.get_by_label("the job").select_option("ghost")
+        expect(stage.locator(".picks")).to_have_attribute("aria-busy", "true")
+        expect(stage.locator(".trouble")).to_be_hidden()
+        if wait > 100_000:
+            page.evaluate("(heard) => model.message({heard})", GHOST)
+        page.clock.run_for(wait)
+        expect(stage.locator(".trouble")).to_have_text(sentence)
+        expect(stage.locator(".picks")).not_to_have_attribute("aria-busy", "true")
+        expect(page.get_by_label("the job")).to_have_value("bad")
+        expect(stage.locator(".big").first).to_have_text("pending → no set")
+
+
+def test_a_pick_that_cannot_even_be_sent_ends_in_the_quiet_sentence(page: Page) -> None:
+    """A channel that is closed throws; the reader is told all the same."""
+    stage = mount(page, picks=PICKS, choice=BAD, shown=BAD)
+    page.evaluate("() => { model.save_changes = () => { throw new Error('closed'); }; }")
+    for _ in range(2):
+        page.get_by_label("the job").select_option("ghost")
+        page.clock.run_for(5_100)
+        expect(stage.locator(".trouble")).to_contain_text("No kernel is running")
+        expect(page.get_by_label("the job")).to_have_value("bad")
+
+
+def test_an_answer_that_comes_after_all_is_not_forced_on_a_reader_who_has_gone_on(page: Page) -> None:
+    """Given up after five seconds, and the reader answers about the old case: that stays; a pick fetches the new."""
+    stage = mount(page, picks=PICKS, choice=BAD, shown=BAD, predict=[WHERE])
+    page.get_by_label("the job").select_option("ghost")
+    page.clock.run_for(5_100)
+    stage.locator(".quiz").get_by_label("no set").check()
+    receive(page, "claim/ghost", GHOST)
+    expect(stage.locator(".quiz").get_by_label("no set")).to_be_checked()
+    press(page, "Run")
+    expect(stage.locator(".said li.right")).to_have_count(1)
+    page.get_by_label("the job").select_option("ghost")
+    press(page, "Show me without guessing")
+    expect(stage.locator(".big").first).to_have_text("pending → gone")
 
 
 def test_a_case_that_failed_is_told_and_the_old_one_stays(page: Page) -> None:
@@ -470,10 +571,131 @@ def test_the_case_is_json_that_can_be_run(page: Page) -> None:
 
 
 def test_link_to_this_is_a_code_and_a_step(page: Page) -> None:
-    """It can be read where nothing may be copied."""
+    """It says that it was copied, and before it is pressed what it is good for."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    stage = mount(page, step=4)
+    link = page.get_by_role("button", name="Link to this", exact=True)
+    expect(link).to_have_accessible_description(
+        "Copies a code for this case and this step. To come back, paste it into open(widget, …)."
+    )
+    link.click()
+    expect(stage.locator("output.code")).to_have_text("Copied: side-by-side/bad-attempts@4")
+    assert page.evaluate("navigator.clipboard.readText()") == "side-by-side/bad-attempts@4"
+
+
+def test_link_to_this_can_be_read_where_nothing_may_be_copied(page: Page) -> None:
+    """A page without the right to copy does not claim that it did."""
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
     stage = mount(page, step=4)
     press(page, "Link to this")
-    expect(stage.locator("output.code")).to_have_text("side-by-side/bad-attempts@4")
+    expect(stage.locator("output.code")).to_have_text("Copy this: side-by-side/bad-attempts@4")
+
+
+TWO = """async ([values, tags]) => {
+  window.model.values.title = "One";
+  const Model = window.model.constructor;
+  for (const tag of tags) {
+    const {default: stage} = await import(`/widgets/emqlab_widgets/stage.js?${tag}`);
+    const el = document.body.appendChild(document.createElement("div"));
+    el.id = tag;
+    const model = new Model({title: tag, question: "", view: "stage", picks: [], choice: {}, ...values});
+    stage.render({model, el});
+  }
+}"""
+
+
+def test_two_stages_on_one_page_do_not_answer_for_each_other(page: Page) -> None:
+    """Each widget loads its own module: names and ids are the page's to keep apart."""
+    mount(page, predict=[WHERE])
+    page.evaluate(TWO, [{"recording": POISONED, "predict": [WHERE], "picks": PICKS}, ["one", "two"]])
+    one, two = page.locator("#one"), page.locator("#two")
+    one.get_by_label("gone").check()
+    one.locator(".picks").get_by_label("2").check()
+    two.get_by_label("no set").check()
+    two.locator(".picks").get_by_label("1").check()
+    expect(one.get_by_label("gone")).to_be_checked()
+    expect(one.locator(".picks").get_by_label("2")).to_be_checked()
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((n) => n.id)")
+    assert len(ids) == len(set(ids))
+    for name in ("one", "two"):
+        expect(page.locator(f"#{name}").get_by_role("region", name=name, exact=True)).to_be_visible()
+
+
+CONTRAST = r"""() => {
+  const light = (css) => {
+    const channel = (v) => (v / 255 <= .03928 ? v / 3294.6 : ((v / 255 + .055) / 1.055) ** 2.4);
+    const [r, g, b] = css.match(/[\d.]+/g).map(channel);
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + .05) / (y + .05); };
+  return [...document.querySelectorAll(".emq .chip")].flatMap((chip) => {
+    const [own, number] = [chip.querySelector(":scope > text"), chip.querySelector(".seal text")];
+    const of = (text, ground) => ratio(getComputedStyle(text).fill, getComputedStyle(ground).fill);
+    const kind = chip.getAttribute("class").trim().replace(/ +/g, " ");
+    return [[kind, of(own, chip.querySelector("rect"))],
+      ...(number ? [[`${kind} seal`, of(number, chip.querySelector(".seal path"))]] : [])];
+  });
+}"""
+
+
+# Walks every step and names the labels of the drawing that the now line crosses or a chip covers.
+CROSSED = r"""() => {
+  const bad = new Set(), range = document.querySelector(".emq .transport input");
+  for (let i = 0; i <= +range.max; i++) {
+    range.value = i;
+    range.dispatchEvent(new Event("input", {bubbles: true}));
+    for (const svg of document.querySelectorAll(".emq .rails")) {
+      const box = (node) => node.getBoundingClientRect(), line = box(svg.querySelector(".now"));
+      const chips = [...svg.querySelectorAll(".chip > rect")].map(box);
+      for (const text of svg.querySelectorAll(":scope > g:first-child text.small")) {
+        const own = box(text), high = own.top < line.bottom && own.bottom > line.top;
+        if (high && own.left < line.left && own.right > line.right) bad.add(`step ${i}: crossed: ${text.textContent}`);
+        const near = chips.filter((c) => c.left < own.right && c.right > own.left);
+        const over = near.some((c) => c.top < own.bottom - 3 && c.bottom > own.top + 3);
+        if (over) bad.add(`step ${i}: covered: ${text.textContent}`);
+      }
+    }
+  }
+  return [...bad];
+}"""
+
+
+@pytest.mark.parametrize("width", [360, 920])
+def test_no_label_is_crossed_by_the_now_line_or_covered_by_a_chip(page: Page, width: int) -> None:
+    """The time a job has left stands where it can be read, and so does the word now."""
+    page.set_viewport_size({"width": width, "height": 1000})
+    page.emulate_media(reduced_motion="reduce")
+    for name in RECORDINGS:
+        mount(page, name)
+        assert page.evaluate(CROSSED) == [], name
+
+
+def test_the_legend_has_every_sign_and_being_busy_is_a_sentence_of_its_own(page: Page) -> None:
+    """The dotted circle is explained; while a case runs the sentence about the old one makes way."""
+    stage = mount(page, "claim/ghost", picks=PICKS, choice=BAD, shown=BAD, sources=SOURCES)
+    expect(stage.locator(".legend")).to_contain_text("read in its own round trip")
+    expect(stage.locator(".about > span")).to_have_count(1)
+    page.get_by_label("the job").select_option("ghost")
+    expect(stage.locator(".about > span")).to_be_hidden()
+    assert stage.locator(".src pre").evaluate("(pre) => getComputedStyle(pre).whiteSpace") == "pre-wrap"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_text_on_a_chip_can_be_read(page: Page, dark: bool) -> None:
+    """The id on its chip and the number in its octagon, also in the chip of an id in hand."""
+    page.emulate_media(reduced_motion="reduce")
+    page.evaluate("(dark) => document.body.classList.toggle('dark', dark)", dark)
+    recording = json.loads(json.dumps(RECORDINGS["claim/ordinary"]))
+    recording["before"]["rows"][recording["subject"]]["attempts"] = "3"
+    seen: dict[str, float] = {}
+    for shown in (recording, POISONED, RECORDINGS["reap/many"], RECORDINGS["claim/ghost"]):
+        mount(page, recording=shown)
+        for _ in shown["steps"]:
+            seen |= dict(page.evaluate(CONTRAST))
+            page.get_by_role("button", name="Step back").focus()
+            page.keyboard.press("ArrowLeft")
+    assert set(seen) >= {"chip", "chip seal", "chip held", "chip held seal", "chip lost", "chip other", "chip ghost"}
+    assert {kind: ratio for kind, ratio in seen.items() if ratio < 4.5} == {}
 
 
 def test_python_can_move_a_stage_that_is_on_show(page: Page) -> None:
@@ -588,3 +810,29 @@ def test_in_jupyterlab_picks_run_in_python_and_a_dead_kernel_is_named(
     expect(stage.locator(".count")).to_contain_text("6 / 7")
     context.close()
     assert [seen for seen in problems.seen if "Could not send widget sync message" not in seen] == []
+
+
+def test_in_jupyterlab_an_untrusted_notebook_keeps_the_run_folded(chromium: Browser, lab_server: LabServer) -> None:
+    """Its sanitizer leaves details and summary: a reader who opens the file sees questions, and the run on request."""
+    stage = Stage(title="Kept", record=lambda choice: POISONED, predict=[WHERE])
+    data, _ = stage._repr_mimebundle_()
+    output = nbformat.v4.new_output("display_data", {kind: data[kind] for kind in ("text/html", "text/plain")})
+    cell = nbformat.v4.new_code_cell("stage", outputs=[output], execution_count=1)
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel}), lab_server.root / "kept.ipynb"
+    )
+    context, problems = chromium.new_context(viewport={"width": 1280, "height": 1000}), Problems()
+    page = context.new_page()
+    problems.watch(page)
+    page.goto(f"{lab_server.url}/lab/tree/kept.ipynb?reset")
+    page.locator(".jp-NotebookPanel .jp-Notebook").wait_for()
+    kept = page.locator(".jp-OutputArea-output")
+    expect(kept.get_by_text("Where does the script leave it?").first).to_be_visible()
+    expect(kept.get_by_role("img")).to_be_hidden()
+    expect(kept.locator("table").first).to_be_hidden()
+    kept.get_by_text("The run, if you only read along").click()
+    expect(kept.get_by_role("img")).to_be_visible()
+    expect(kept.locator("table").first).to_be_visible()
+    context.close()
+    assert problems.seen == []

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from emqlab.observe.moments import (
     rails,
     reply_text,
     show,
+    until,
     verdict,
 )
 
@@ -117,17 +119,17 @@ def test_a_whole_call_is_stamped_at_its_own_step() -> None:
 def test_a_job_that_was_nowhere_is_new() -> None:
     """A life that begins with enqueue does not begin with a job that is gone."""
     scripts = moments(LIFE)[0]
-    assert [verdict(LIFE, scripts, step).text for step in (0, 1, 12)] == ["not there", "new → pending", "new → dead"]
+    assert [verdict(LIFE, scripts, step).text for step in (0, 1, 12)] == ["not there", "new → pending", "stays in dead"]
 
 
 def test_a_whole_life_goes_from_new_to_gone() -> None:
-    """A job that was enqueued and completed did not stay gone all the while."""
+    """A job that was enqueued and completed did not stay gone all the while: each call has its own before."""
     there = {"rows": {"J": {"state": "pending"}}, "sets": {"pending": {"J": "0"}}}
     away = {"rows": {"J": None}, "sets": {"pending": {"J": None}}}
     frames = [{"step": name, "phase": "call", "patch": patch} for name, patch in (("add", there), ("end", away))]
     recording = made(frames)
     (ms,) = moments(recording)
-    assert [verdict(recording, ms, step).text for step in (0, 1, 2)] == ["not there", "new → pending", "new → gone"]
+    assert [verdict(recording, ms, step).text for step in (0, 1, 2)] == ["not there", "new → pending", "pending → gone"]
 
 
 def test_a_flow_parent_that_waits_for_its_children_is_not_lost() -> None:
@@ -143,16 +145,55 @@ def test_an_executor_without_the_verb_says_so_and_stays_put() -> None:
     native = moments(REAP)[1]
     end = verdict(REAP, native, 11)
     assert (end.text, end.stamp, end.said) == ("stays in active", "", {"unsupported": "reap"})
-    assert note_at(REAP, native, 11) == "Unsupported here: nothing is sent."
+    assert {note_at(REAP, native, step) for step in (0, 1, 11)} == {"No such verb here: nothing is sent."}
 
 
 def test_a_ledger_line_tells_value_touch_and_delta() -> None:
     """Absent is not 0 to the reader, but counts as 0 for the delta."""
-    native = moments(LIFE)[1][12]
+    native = moments(LIFE, whole=True)[1][12]
     failures = line(LIFE, "row/failures", native)
     assert (failures.was, failures.now, failures.word, failures.delta) == (None, "2", "read, written", "+2")
-    metric = line(LIFE, "metrics/failed", moments(LIFE)[0][12])
+    metric = line(LIFE, "metrics/failed", moments(LIFE, whole=True)[0][12])
     assert (show(metric.was, "metrics/failed", LIFE), metric.word, metric.delta) == ("0", "written", "+1")
+
+
+def test_in_a_life_of_whole_calls_the_ledger_is_about_this_call() -> None:
+    """A failure at the tenth step has moved failures by one, and attempts not at all."""
+    columns = moments(LIFE)
+    for ms in columns:
+        assert {line(LIFE, field, ms[0]).word for field in fields(LIFE, columns)} == {"untouched"}
+        for was, m in pairwise(ms):
+            for field in fields(LIFE, columns):
+                ln = line(LIFE, field, m)
+                assert ln.was == line(LIFE, field, was).now
+                assert (ln.word == "untouched") <= (ln.was == ln.now)
+    claims = [k for k, m in enumerate(columns[1]) if line(LIFE, "row/attempts", m).delta]
+    assert [line(LIFE, "row/attempts", columns[1][k]).delta for k in claims] == ["+1", "+1", "+1"]
+
+
+def test_inside_one_command_the_ledger_is_about_the_whole_run() -> None:
+    """Commands of one call are one change: what was before it stays the measure to the end."""
+    for m in moments(RECORDINGS["claim/ordinary"])[1]:
+        assert m.since is RECORDINGS["claim/ordinary"]["before"]
+
+
+@pytest.mark.parametrize(
+    ("rail", "away", "expected"),
+    [
+        ("active", 30_000, "30 s left"),
+        ("active", 1250, "1.3 s left"),
+        ("active", 1, "1 ms left"),
+        ("active", 0, "expired just now"),
+        ("active", -999, "expired 999 ms ago"),
+        ("active", -4000, "expired 4 s ago"),
+        ("schedule", 5000, "due in 5 s"),
+        ("schedule", 0, "due now"),
+        ("schedule", -1, "due 1 ms ago"),
+    ],
+)
+def test_a_deadline_is_never_0_s_away(rail: str, away: int, expected: str) -> None:
+    """Below one second it counts in milliseconds, and at the very moment it says so."""
+    assert until(rail, 10_000 + away, 10_000) == expected
 
 
 @pytest.mark.parametrize(
@@ -176,7 +217,7 @@ def test_a_delta_is_exact_and_only_between_integers(was: str, now: str, expected
 def test_fields_of_a_deleted_row_are_deleted_but_untouched_absent_ones_are_not() -> None:
     """A field that never was cannot have been deleted."""
     recording = RECORDINGS["workers/reclaimed"]
-    end = moments(recording)[0][-1]
+    end = moments(recording, whole=True)[0][-1]
     assert line(recording, "row/attempts", end).word == "deleted"
     assert line(recording, "row/failures", end).word == "untouched"
 
@@ -223,7 +264,7 @@ def test_captions_follow_the_run() -> None:
     """Before, between, after: each executor says what it is doing, or why it does nothing."""
     native = moments(POISONED)[1]
     assert note_at(POISONED, native, 0) == "Nothing has been sent."
-    assert note_at(POISONED, moments(POISONED)[0], 1) == "Not sent yet."
+    assert note_at(POISONED, moments(POISONED)[0], 1) == "Sends nothing for this."
     assert note_at(POISONED, native, 6) == "Refused. Nothing was written; the bad row stays at the head."
     ordinary = RECORDINGS["claim/ordinary"]
     assert "Sends nothing for this." in {note_at(ordinary, ms, i) for ms in moments(ordinary) for i in range(len(ms))}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from emqlab.teach.predict import Question, answer, deciding, judge
+from emqlab.teach.predict import Question, answer, deciding, judge, reason
 
 STORED = Path(__file__).parents[1] / "widgets" / "recordings.json"
 RECORDINGS: dict[str, Any] = json.loads(STORED.read_text(encoding="utf-8"))
@@ -53,12 +53,38 @@ def test_the_answer_is_what_the_run_says_in_the_words_of_the_stage(name: str, ab
         ("claim/bad-meta", "native/stamp", ["HGET", "emq:{q}:meta", "paused"]),
         ("claim/ghost", "native/reply", ["TYPE", "emq:{q}:job:JOB0KHTOWnGLuC"]),
         ("claim/ordinary", "scripted/delta/attempts", ["HINCRBY", "emq:{q}:job:JOB0KHTOWnGLuC", "attempts", "1"]),
-        ("expired/earlier-epoch/2", "native/delta/stalled", ["HGET", "emq:{q}:job:JOB0NgWEfAEJfs", "lease_epoch"]),
     ],
 )
 def test_the_deciding_frame_is_the_last_change_or_what_was_read(name: str, about: str, command: list[str]) -> None:
     """A change decides; without one the command that failed; without one the read of the row that told."""
     assert deciding(RECORDINGS[name], about)["command"] == command
+
+
+@pytest.mark.parametrize(
+    ("name", "about", "sentence"),
+    [
+        ("claim/bad-attempts", "native/delta/attempts", "No command wrote attempts."),
+        ("claim/ordinary", "native/value/stalled", "No command wrote stalled."),
+        ("expired/earlier-epoch/2", "native/delta/stalled", "No native command wrote stalled."),
+        ("calls/life", "scripted/delta/failures", "No scripted command wrote failures."),
+        ("reap/many", "native/delta/gactive a/b", "Nothing was sent."),
+    ],
+)
+def test_where_no_command_wrote_it_none_is_named(name: str, about: str, sentence: str) -> None:
+    """A read of another field decided nothing: no command and no step, and the executor's name where another wrote."""
+    assert deciding(RECORDINGS[name], about) == {}
+    judged = judge(RECORDINGS[name], Question("?", about, ()), "7")
+    assert (judged.step, judged.command) == (None, None)
+    assert judged.sentence.endswith(f". {sentence}")
+    assert reason(RECORDINGS[name], about) == sentence
+
+
+def test_a_command_that_wrote_the_same_value_decided_it() -> None:
+    """It was written, so somebody can be named, though no value changed."""
+    frame = {"step": "a", "phase": "write", "command": ["HSET", "k", "attempts", "1"], "writes": ["row.attempts"]}
+    recording = json.loads(json.dumps(POISONED))
+    recording["executors"][0]["frames"] = [{**frame, "step": recording["steps"][0]["id"]}]
+    assert deciding(recording, "scripted/delta/attempts")["command"] == frame["command"]
 
 
 def test_among_whole_calls_the_call_that_changed_it_decides() -> None:

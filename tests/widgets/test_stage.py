@@ -236,12 +236,42 @@ def test_the_plain_text_tells_the_run() -> None:
         assert expected in text
 
 
-def test_a_reader_who_cannot_guess_is_shown_the_outcome() -> None:
-    """The live stage holds the outcome back; the twin has no other way than to tell."""
-    texts = bundle(claim_stage(choice={"case": "bad-attempts"}, predict=[ASKED]))
-    for text in texts.values():
-        assert "The run" in text
-        assert "Where does the script leave it? no set. Decided by: ZPOPMIN pending" in html.unescape(text)
+def test_a_twin_that_asks_tells_afterwards() -> None:
+    """A reader meets the questions first; the run, the divergences and the answers are folded away behind them."""
+    stage = claim_stage(choice={"case": "bad-attempts"}, predict=[ASKED], divergences={3: "A bad row is lost."})
+    asks = "Where does the script leave it? (pending, active, no set, gone)"
+    tells = "Where does the script leave it? no set. Decided by: ZPOPMIN pending"
+    texts = bundle(stage)
+    parts = {"text/html": "<details><summary>The run, if you only read along</summary>", "text/plain": "\nThe run:\n"}
+    for kind, mark in parts.items():
+        before, after = html.unescape(texts[kind]).split(mark)
+        assert asks in before
+        assert not {word for word in ("lost", "ZPOPMIN", "refused", "≠", "<img", "<table") if word in before}
+        assert {tells in after, "A bad row is lost." in after, "no set, lost" in after} == {True}
+    assert texts["text/html"].endswith("</details></div>")
+
+
+def test_a_twin_without_questions_is_not_folded() -> None:
+    """There is nothing to spoil."""
+    texts = bundle(claim_stage(choice={"case": "bad-attempts"}))
+    assert "<details" not in texts["text/html"]
+    assert "\nThe run:\n" in texts["text/plain"]
+
+
+def test_a_twin_says_that_no_command_wrote_what_was_asked() -> None:
+    """The words are those of the live stage."""
+    asked = Question("By how much?", "native/delta/attempts", ("0", "+1"))
+    for text in bundle(claim_stage(choice={"case": "bad-attempts"}, predict=[asked])).values():
+        assert "By how much? 0. No command wrote attempts." in text
+
+
+def test_the_stage_says_which_choice_it_runs_before_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser that has sent two choices must know which one a reply or a failure is about."""
+    stage = claim_stage()
+    sent: list[Any] = []
+    monkeypatch.setattr(stage, "send", sent.append)
+    stage.choice = {"case": "ghost"}
+    assert sent == [{"heard": {"case": "ghost"}}]
 
 
 def hostile() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from emqlab.observe.moments import (
@@ -20,6 +20,7 @@ from emqlab.observe.moments import (
     moments,
     rails,
     reply_text,
+    until,
     verdict,
 )
 
@@ -41,7 +42,7 @@ class _Spot:
 
 def picture(recording: Recording) -> str:
     """Draw the last moment of every executor of a recording; the answer is the text of an SVG document."""
-    columns = moments(recording)
+    columns = moments(recording, whole=True)
     plan = _plan(recording, columns)
     each = {1: 560, 2: 384}.get(len(columns), 272)
     width, height = LABEL + each * len(columns) + 8, HEAD + 10 + sum(rows * PITCH for _, _, rows in plan)
@@ -74,7 +75,7 @@ def _plan(recording: Recording, columns: Sequence[Sequence[Moment]]) -> list[tup
 
 
 def _lanes(recording: Recording, columns: Sequence[Sequence[Moment]], name: str) -> list[str]:
-    ids = {job_id for ms in columns for m in (ms[0], ms[-1]) for job_id in members(m.state, name)}
+    ids = {job_id for ms in columns for m in ms[-1:] for s in (m.since, m.state) for job_id in members(s, name)}
     return sorted(ids, key=lambda job_id: (job_id != recording["subject"], job_id))
 
 
@@ -100,7 +101,7 @@ def _column(
             out.append(f'<rect x="-4" y="{top}" width="{width + 8}" height="{rows * PITCH}" fill="{PEN}"/>')
         out += [_rail(name, top + row * PITCH, width) for row in range(rows)]
     spots, hidden = _spots(recording, columns, m, plan, axis, width)
-    before, _ = _spots(recording, columns, ms[0], plan, axis, width)
+    before, _ = _spots(recording, columns, replace(m, state=m.since), plan, axis, width)
     out += [_bar(spot, now, m.clock, width) for spot in spots.values() if spot.score is not None]
     out.append(_now_line(plan, now, width))
     out += [_was(job_id, spot) for job_id, spot in before.items() if _moved(spot, spots.get(job_id))]
@@ -153,7 +154,7 @@ def _spots(
                 out[job_id] = _Spot(name, max(1, min(x, width - CHIP - 1)), y, score)
             continue
         room = max(1, (width - 46) // (CHIP + 8))
-        slots = sorted({*members(recording["before"], name), *here})
+        slots = sorted({*members(recording["before"], name), *members(m.since, name), *here})
         slots.sort(key=lambda job_id: job_id != recording["subject"] if len(slots) > room else False)
         for job_id in here:
             if slots.index(job_id) < room:
@@ -170,16 +171,15 @@ def _bar(spot: _Spot, now: float, clock: int, width: int) -> str:
     edge = spot.x + CHIP + 2 if over else spot.x - 2
     a, b = sorted((edge, now))
     style = f'fill="{NO}" fill-opacity="0.14" stroke="{NO}" stroke-dasharray="3 2"' if over else f'fill="{JOB}"'
-    away = f"{abs(spot.score - clock) / 1000:.1f}".removesuffix(".0") + " s"
-    if spot.rail == "active":
-        word = f"expired {away} ago" if over else f"{away} left"
-    else:
-        word = f"due {away} ago" if over else f"due in {away}"
-    x, anchor = (now + 6, "start") if over and now + 100 < width else (max(a, b - 4), "end")
+    word = until(spot.rail, spot.score, clock)
+    x, anchor, above = (now + 6, "start", 8) if over and now + 100 < width else (max(a, b - 4), "end", 8)
+    beside, size = spot.x + CHIP + 6, len(word) * 5.8
+    if not over and b - a < size:  # over its bar the now line would cross it
+        x, anchor, above = (beside, "start", 5) if beside + size < width else (now - 6, "end", 5)
     return (
         f'<rect x="{a:g}" y="{y - 4:g}" width="{b - a:g}" height="8" {style}/>'
         f'<path d="M{edge:g} {y - 9:g}v18" stroke="{INK}" stroke-width="1.5"/>'
-        f'<text x="{x:g}" y="{y - 8:g}" font-size="11" text-anchor="{anchor}" fill="{QUIET}">{word}</text>'
+        f'<text x="{x:g}" y="{y - above:g}" font-size="11" text-anchor="{anchor}" fill="{QUIET}">{word}</text>'
     )
 
 
@@ -189,7 +189,7 @@ def _now_line(plan: Sequence[tuple[str, int, int]], now: float, width: int) -> s
     x, anchor = (now - 4, "end") if now > width - 34 else (now + 4, "start")
     return (
         f'<path d="M{now:g} {tops["active"][0] + 1}V{end}" stroke="{INK}"/>'
-        f'<text x="{x:g}" y="{end}" font-size="11" text-anchor="{anchor}" fill="{QUIET}">now</text>'
+        f'<text x="{x:g}" y="{end + 3}" font-size="11" text-anchor="{anchor}" fill="{QUIET}">now</text>'
     )
 
 
@@ -251,7 +251,7 @@ def printable(text: str) -> str:
 def alt(title: str, recording: Recording) -> str:
     """What the picture shows, in one or two full sentences."""
     parts = []
-    for executor, ms in zip(recording["executors"], moments(recording), strict=True):
+    for executor, ms in zip(recording["executors"], moments(recording, whole=True), strict=True):
         v = verdict(recording, ms, len(ms) - 1)
         stamp = f" ({v.stamp})" if v.stamp else ""
         parts.append(f"under {executor['title']} the job {_went(v.was, v.place)}{stamp}")

@@ -8,10 +8,10 @@ const SETS = ["pending", "active", "schedule", "dead"];
 const PITCH = 36, CHIP = 64, TALL = 22, LANES = 4;
 const GLYPH = { read: "r", host: "h", write: "w", call: "w", guard: "d", reply: "a", world: "u" };
 const PATIENCE_MS = 5000; // a comm to a kernel that is gone fails without a word: after this the reader is told
+const RUN_MS = 120000; // so long may a run take that the kernel has begun
 const NO_KERNEL = "No kernel is running: run the cell above to choose another case; stepping still works.";
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const night = matchMedia("(prefers-color-scheme: dark)");
-let serial = 0;
 
 // ---------------------------------------------------------------- tools
 
@@ -29,7 +29,6 @@ const glyph = (kind) => h("i", { class: `g ${kind}` });
 const plain = (v) => v === null || typeof v !== "object"; // anything that is not a JSON object or list
 const own = (o, k) => !plain(o) && Object.hasOwn(o, k); // ids and groups may be called "constructor"
 const get = (o, k) => (own(o, k) ? o[k] : undefined);
-const secs = (ms) => `${+(ms / 1000).toFixed(1)} s`;
 const short = (text) => (text.length > 160 ? `${text.slice(0, 159)}…` : text);
 const whole = (text) => text.replaceAll("…", "…\u2060"); // a line does not end inside a shortened id
 const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
@@ -47,13 +46,21 @@ export function merge(state, patch) {
   return out;
 }
 
-/** For each executor, one moment before anything was sent and one after each step. */
-export function moments(rec) {
+/** Whether the frames are whole calls, so that each step has a before and after of its own. */
+const ofCalls = (rec) => rec.executors.some((ex) => ex.frames.some((f) => f.phase === "call" || f.phase === "world"));
+
+/**
+ * For each executor, one moment before anything was sent and one after each step. `since` is the state that a reader
+ * compares with: the one before the run, in a recording of whole calls (unless `whole`) the one before the step.
+ */
+export function moments(rec, whole) {
+  const each = ofCalls(rec) && !whole;
   return rec.executors.map((ex) => {
     let at = 0;
-    let m = { state: rec.before, frame: null, last: null, said: null, reads: new Set(), writes: new Set(), counts: [0, 0], wrote: false, clock: rec.now_ms, started: false, ended: false };
+    let m = { state: rec.before, since: rec.before, frame: null, last: null, said: null, reads: new Set(), writes: new Set(), counts: [0, 0], wrote: false, clock: rec.now_ms, started: false, ended: false };
     return [m, ...rec.steps.map((step) => {
       const frame = ex.frames[at]?.step === step.id ? ex.frames[at++] : null;
+      if (each) m = { ...m, since: m.state, reads: new Set(), writes: new Set() };
       return (m = after(m, frame, at === ex.frames.length, ex.reply));
     })];
   });
@@ -65,7 +72,7 @@ function after(m, frame, ended, reply) {
   const goesOn = !frame || (m.last && !["reply", "call", "world"].includes(m.last.phase));
   const said = last && (ended || phase === "call") ? last.reply ?? null : null;
   return {
-    state: frame?.patch ? merge(m.state, frame.patch) : m.state, frame, last,
+    state: frame?.patch ? merge(m.state, frame.patch) : m.state, since: m.since, frame, last,
     said: !last && ended ? reply ?? null : said,
     reads: new Set([...m.reads, ...(frame?.reads ?? [])]), writes: new Set([...m.writes, ...(frame?.writes ?? [])]),
     counts: [m.counts[0] + (phase === "read" || phase === "host"), m.counts[1] + through],
@@ -89,22 +96,22 @@ export function astray(rec, m, id) {
 }
 
 export function verdict(rec, ms, i) {
-  const m = ms[i], was = place(rec.before, rec.subject), away = astray(rec, m, rec.subject);
+  const m = ms[i], was = place(m.since, rec.subject), away = astray(rec, m, rec.subject);
   const is = away === "held" ? "in hand" : place(m.state, rec.subject);
   const stamp = away === "lost" ? "lost" : own(m.said, "error") ? (m.wrote ? "broke off" : "refused") : "";
-  const lived = was === "gone" && ms.slice(0, i + 1).some((x) => place(x.state, rec.subject) !== "gone");
-  const before = lived ? "new" : was, stays = m.ended ? "stays " : "";
+  const lived = (n) => ms.slice(0, n).some((x) => place(x.state, rec.subject) !== "gone");
+  const before = was === "gone" && lived(i + 1) && !(ofCalls(rec) && lived(i)) ? "new" : was, stays = m.ended ? "stays " : "";
   const text = before !== is ? `${before} → ${is}` : is === "gone" ? (m.ended ? "stays gone" : "not there") : `${stays}in ${is}`;
   return { was: before, is, said: m.said, stamp, text };
 }
 
 export function noteAt(rec, ms, i) {
   const m = ms[i];
+  if (!ms.at(-1).last && own(ms.at(-1).said, "unsupported")) return "No such verb here: nothing is sent.";
   if (i === 0) return "Nothing has been sent.";
   if (m.frame?.note) return m.frame.note;
-  if (!m.last && m.ended) return "Unsupported here: nothing is sent.";
-  if (m.ended) return m.last.phase === "call" || m.last.phase === "world" ? "Sends nothing more." : "Has answered.";
-  return m.started ? "Sends nothing for this." : "Not sent yet.";
+  if (m.ended && m.last) return m.last.phase === "call" || m.last.phase === "world" ? "Sends nothing more." : "Has answered.";
+  return "Sends nothing for this.";
 }
 
 /** What a key, an id, an epoch or a time looks like in a narrow column. */
@@ -118,6 +125,13 @@ function value(v, rec) {
   if (v === null || v === undefined) return "nil";
   if (Array.isArray(v)) return `[${v.map((x) => value(x, rec)).join(", ")}]`;
   return v === "" ? '""' : brief(v, rec);
+}
+/** How far a lease (on active) or a due time is away: "30 s left", "due in 999 ms", "expired just now". */
+export function until(rail, score, clock) {
+  const ms = Math.abs(score - clock), away = ms < 1000 ? `${ms} ms` : `${Math.floor((ms + 50) / 100) / 10} s`;
+  if (score > clock) return rail === "active" ? `${away} left` : `due in ${away}`;
+  const past = rail === "active" ? "expired" : "due";
+  return ms ? `${past} ${away} ago` : `${past} ${rail === "active" ? "just " : ""}now`;
 }
 export function replyText(r, rec) {
   if (!r || !Object.keys(r).length) return "";
@@ -148,9 +162,9 @@ function delta(was = "0", is = "0") {
   return by === 0n ? "" : by > 0n ? `+${by}` : `−${-by}`;
 }
 
-/** One line of the ledger: before, now, how it was touched, and the delta. */
+/** One line of the ledger: before (the moment's `since`), now, how it was touched, and the delta. */
 export function line(rec, field, m) {
-  const slot = slotOf(field), was = stored(rec, field, rec.before), is = stored(rec, field, m.state);
+  const slot = slotOf(field), was = stored(rec, field, m.since), is = stored(rec, field, m.state);
   const read = hit(slot, m.reads), wrote = hit(slot, m.writes);
   const deleted = field.startsWith("row/") && m.writes.has("row") && is === undefined && (was !== undefined || wrote);
   const counted = /^(row\/(attempts|failures|stalled)$|metrics\/|other\/gactive)/.test(field) && !deleted;
@@ -171,7 +185,7 @@ export const label = (field) => field.replace(/^(row|other)\//, "").replace("met
 export function fields(rec, all) {
   const out = COUNTERS.map((f) => `row/${f}`);
   for (const f of EXTRAS)
-    if (all.map((ms) => line(rec, `row/${f}`, ms.at(-1))).some((l) => l.kind !== "u" || l.changed)) out.push(`row/${f}`);
+    if (all.flat().map((m) => line(rec, `row/${f}`, m)).some((l) => l.kind !== "u" || l.changed)) out.push(`row/${f}`);
   for (const g of ["metrics", "other"]) {
     const seen = new Set(all.flat().flatMap((m) => Object.keys(m.state[g] ?? {})));
     out.push(...[...seen].sort().map((k) => `${g}/${k}`));
@@ -210,10 +224,12 @@ function resolve(rec, about) {
   if (e < 0) throw new Error(`${about} names no executor of this recording`);
   const [what, ...rest] = about.slice(rec.executors[e].name.length + 1).split("/"), name = rest.join("/");
   if (!WHAT.includes(what) || (what === "delta" || what === "value") !== !!name) throw new Error(`nothing that can be asked: ${about}`);
-  const column = moments(rec)[e], other = column.some((m) => own(m.state.other, name));
+  const columns = moments(rec, true), column = columns[e], other = column.some((m) => own(m.state.other, name));
   const field = !name ? "" : name.startsWith("metrics:") ? name.replace("metrics:", "metrics/") : `${other ? "other" : "row"}/${name}`;
-  return { e, column, what, field };
+  return { name: rec.executors[e].name, column, others: columns.filter((one) => one !== column), what, field };
 }
+const sentBy = (column) => column.map((m, k) => [k, m.frame]).filter(([, f]) => f);
+const writers = (field, sent) => sent.filter(([, f]) => hit(slotOf(field), new Set(f.writes)));
 const lastReply = (column) => column.findLast((m) => m.said) ?? column.at(-1);
 
 /** What the run says about `<executor>/place`, `…/stamp`, `…/reply`, `…/delta/<field>`, `…/value/<field>`. */
@@ -232,10 +248,10 @@ export function answer(rec, about) {
   return what === "value" ? shown : l.delta || (l.changed ? shown : "0");
 }
 
-/** The step and the frame that made the difference: the last change, else what refused, else the telling read. */
+/** The step and the frame that made the difference: the last change or write, else what refused, else the telling read. */
 function decided(rec, { column, what, field }) {
-  const sent = column.map((m, k) => [k, m.frame]).filter(([, f]) => f);
-  if (!sent.length) return [column.length - 1, null];
+  const sent = sentBy(column);
+  if (!sent.length) return [null, null];
   const vals = column.map((m) => {
     if (what === "place") return place(m.state, rec.subject);
     if (!field) return "";
@@ -244,6 +260,7 @@ function decided(rec, { column, what, field }) {
   });
   const changed = sent.filter(([k]) => vals[k] !== vals[k - 1]);
   if (changed.length) return changed.at(-1);
+  if (field) return writers(field, sent).at(-1) ?? [null, null];
   const acts = sent.filter(([, f]) => !["reply", "guard", "world"].includes(f.phase));
   const reads = (slot) => acts.filter(([, f]) => {
     const call = f.phase === "call";
@@ -253,17 +270,23 @@ function decided(rec, { column, what, field }) {
   });
   const first = (...lists) => lists.find((list) => list.length).at(-1);
   if (own(lastReply(column).said, "error")) return first(acts.filter(([, f]) => own(f.reply, "error")), reads(""), sent);
-  return first(field ? reads(slotOf(field)) : [], reads("row"), reads(""), acts, sent);
+  return first(reads("row"), reads(""), acts, sent);
 }
 export const deciding = (rec, about) => decided(rec, resolve(rec, about))[1] ?? {};
 
+/** Why the run says what it says, in one sentence: the deciding command, or that there is none. */
+export function reason(rec, about) {
+  const asked = resolve(rec, about), [step, f] = decided(rec, asked);
+  if (!f && !sentBy(asked.column).length) return "Nothing was sent.";
+  if (!f) return `No ${asked.others.some((one) => writers(asked.field, sentBy(one)).length) ? `${asked.name} ` : ""}command wrote ${label(asked.field)}.`;
+  const command = commandText(f, rec), told = replyText(f.reply, rec);
+  return `Step ${step} decided it: ${command ? command + (told ? ` → ${told}.` : ".") : `the answer ${told}.`}`;
+}
 export function judge(rec, question, guess) {
-  const asked = resolve(rec, question.about), right = answer(rec, question.about), [step, f] = decided(rec, asked);
+  const right = answer(rec, question.about), [step, f] = decided(rec, resolve(rec, question.about));
   const same = (t) => t.trim().replaceAll("−", "-"), ok = same(guess) === same(right);
-  const command = f ? commandText(f, rec) : "", told = replyText(f?.reply, rec);
-  const because = !f ? "Nothing was sent."
-    : `Step ${step} decided it: ${command ? command + (told ? ` → ${told}.` : ".") : `the answer ${told}.`}`;
-  return { ok, guess, answer: right, step, command, sentence: `You said ${guess}${ok ? ". " : `; it is ${right}. `}${because}` };
+  const sentence = `You said ${guess}${ok ? ". " : `; it is ${right}. `}${reason(rec, question.about)}`;
+  return { ok, guess, answer: right, step, command: f ? commandText(f, rec) : null, sentence };
 }
 
 // ---------------------------------------------------------------- the rails
@@ -298,7 +321,7 @@ function plan(rec, all) {
 }
 
 /** Where each chip sits. A shelf keeps the slot of an id that has left, so nothing jumps; a full one counts the rest. */
-function spots(rec, layout, state, clock, W) {
+function spots(rec, layout, { state, since, clock }, W) {
   const x = scale(rec, W), out = new Map(), more = [];
   for (const { name, top } of layout.at) {
     const here = members(state, name);
@@ -307,7 +330,7 @@ function spots(rec, layout, state, clock, W) {
       const y = top + (layout.lane.get(`${name}/${id}`) ?? 0) * PITCH + 7;
       out.set(id, { rail: name, score, at, over, x: Math.max(1, Math.min(over ? at - CHIP - 2 : at + 2, W - CHIP - 1)), y });
     } else {
-      let slots = [...new Set([...members(rec.before, name), ...here])].sort();
+      let slots = [...new Set([...members(rec.before, name), ...members(since, name), ...here])].sort();
       if (slots.length * (CHIP + 8) + 10 > W) {
         const room = Math.max(1, Math.floor((W - 46) / (CHIP + 8))), kept = slots.slice(0, room);
         if (slots.includes(rec.subject) && !kept.includes(rec.subject)) kept[room - 1] = rec.subject;
@@ -324,16 +347,17 @@ function spots(rec, layout, state, clock, W) {
 const SEAL = "M-4-9.5H4L9.5-4V4L4 9.5H-4L-9.5 4V-4Z";
 const seal = (n, cls = "") => `<g class="seal ${cls}"><path d="${SEAL}"/><text text-anchor="middle" y="4">${esc(n.length > 2 ? "…" : n)}</text></g>`;
 const nowLine = (x, W, from, to) => `<path class="now" d="M${x} ${from}V${to}"/>` +
-  (x > W - 34 ? `<text class="small" text-anchor="end" x="${x - 4}" y="${to}">now</text>` : `<text class="small" x="${x + 4}" y="${to}">now</text>`);
+  (x > W - 34 ? `<text class="small" text-anchor="end" x="${x - 4}" y="${to + 3}">now</text>` : `<text class="small" x="${x + 4}" y="${to + 3}">now</text>`);
 
 /** A lease or a due time: a bar between now and the score, ahead (full) or behind (dashed). */
 function bar(rec, s, now, clock, W, past) {
   const y = s.y + TALL / 2, [a, b] = s.over ? [s.at, now] : [now, s.at], off = beyond(rec, s.score);
-  const word = s.over ? `${s.rail === "active" ? "expired" : "due"} ${secs(clock - s.score)} ago` : s.rail === "active" ? `${secs(s.score - clock)} left` : `due in ${secs(s.score - clock)}`;
-  const half = word.length * 2.9, mid = Math.max(half, Math.min(W - half, (a + b) / 2));
+  const word = until(s.rail, s.score, clock);
+  const end = Math.min(b, s.x), half = word.length * 2.9, mid = Math.max(half, Math.min(W - half, (a + end) / 2));
   const right = now + 6 + 2 * half < W;
   const text = s.over ? `<text class="small" ${right ? `x="${now + 6}"` : `x="${now - 6}" text-anchor="end"`} y="${y - (right ? 5 : 8)}">${word}</text>`
-    : b - a < 2 * half ? `<text class="small" text-anchor="end" x="${Math.max(2 * half, s.at - 4)}" y="${y - 8}">${word}</text>`
+    // Too long for its bar: beside the chip, else before the now line, so that the line does not cross it.
+    : end - a < 2 * half ? `<text class="small" ${s.x + CHIP + 6 + 2 * half < W ? `x="${s.x + CHIP + 6}"` : `x="${now - 6}" text-anchor="end"`} y="${y - 5}">${word}</text>`
     : `<text class="small" text-anchor="middle" x="${mid}" y="${y - 8}">${word}</text>`;
   return `<g class="${past ? "past" : ""}"><rect class="lease ${s.over ? "over" : ""}" x="${a}" y="${y - 4}" width="${Math.max(0, b - a)}" height="8"/>` +
     `<path class="post ${off ? "off" : ""}" d="M${s.at} ${y - 9}v18"/>${text}</g>`;
@@ -347,8 +371,8 @@ function trail(s, t, other) {
   return `<path class="trail ${other ? "other" : ""}" d="${way}m-4 ${-5 * u}l4 ${5 * u}l4 ${-5 * u}"/>`;
 }
 
-function drawRails(svg, rec, layout, m, W) {
-  const x = scale(rec, W), now = x(m.clock), { out, more } = spots(rec, layout, m.state, m.clock, W), start = spots(rec, layout, rec.before, rec.now_ms, W).out;
+function drawRails(svg, rec, layout, m, W, was = rec.now_ms) {
+  const x = scale(rec, W), now = x(m.clock), { out, more } = spots(rec, layout, m, W), start = spots(rec, layout, { ...m, state: m.since, clock: was }, W).out;
   let back = "";
   for (const { name, top, rows } of layout.at) {
     const set = get(m.state.sets, name);
@@ -367,7 +391,7 @@ function drawRails(svg, rec, layout, m, W) {
   for (const [id, s] of start) {
     const t = out.get(id);
     if (t?.rail === s.rail) continue;
-    if (s.score != null && m.clock === rec.now_ms) back += bar(rec, s, now, m.clock, W, true);
+    if (s.score != null && m.clock === was) back += bar(rec, s, now, m.clock, W, true);
     back += `<rect class="was" x="${s.x}" y="${s.y}" width="${CHIP}" height="${TALL}" rx="4"/><text class="id" x="${s.x + 7}" y="${s.y + 15}">${esc(id.slice(-4))}</text>`;
     if (t) back += trail(s, t, id !== rec.subject);
   }
@@ -479,10 +503,13 @@ const svgNode = (cls) => {
 const caseText = (c) => JSON.stringify(c, null, 1).replace(/\n {3,}/g, " ").replace(/\n {2}([\]}])/g, "$1");
 
 function render({ model, el }) {
-  const uid = `emq${++serial}`;
+  // Each widget may have a module of its own: what tells them apart is kept by the page.
+  const uid = `emq-${typeof model.model_id === "string" ? model.model_id : "page"}-${(window.emqStages = (window.emqStages ?? 0) + 1)}`;
   const wanted = model.get("picks") ?? [];
   let source, rec, all, layout, rows, columns = [], buttons = [];
   let i = 0, landing = 0, timer = null, patience = null, queued = "";
+  // The latest choice that was not answered yet, the one the kernel is running, the one on show, all that were sent.
+  let awaited = null, running = null, showing = null, sent = [];
   let asked = [], guesses = [], judged = null, held = false;
 
   // -- the parts that are there from the start
@@ -517,18 +544,43 @@ function render({ model, el }) {
   });
   picks.append(about);
   const setPicks = (choice) => controls.forEach((set, k) => set(chosen(wanted[k], choice)));
-  /** The choice that the recording on show answers. */
-  const onShow = () => (Object.keys(model.get("shown") ?? {}).length ? model.get("shown") : model.get("choice"));
+  /** The choice that the recording in the model answers. */
+  const told = () => (Object.keys(model.get("shown") ?? {}).length ? model.get("shown") : model.get("choice"));
+  const same = (one, other) => !!one && !!other && codeOf(one) === codeOf(other);
 
   function choose(name, v) {
-    const choice = { ...model.get("choice"), [name]: v }, local = model.get("recordings")?.[codeOf(choice)];
+    const choice = { ...(awaited ?? model.get("choice")), [name]: v }, local = model.get("recordings")?.[codeOf(choice)];
+    const here = same(choice, told()) && !awaited && !running; // it came after it had been given up
     tell("");
-    model.set("trouble", ""); model.set("choice", choice); model.save_changes();
-    if (local) { model.set("answered", []); return load(); }
+    awaited = choice; sent.push(choice);
+    model.set("trouble", ""); model.set("choice", choice);
+    if (local) { model.set("answered", []); load(true); return send(); }
+    if (here) { model.set("answered", []); load(); return send(); }
     root.setAttribute("aria-busy", "true"); picks.setAttribute("aria-busy", "true");
     say.textContent = "Running the case.";
+    wait(running ? RUN_MS : PATIENCE_MS);
+    send();
+  }
+  /** A channel that is closed may throw or be silent: either way the reader is told after the time-out. */
+  function send() { try { model.save_changes(); } catch { /* the same as silence */ } }
+  function wait(ms) {
     clearTimeout(patience);
-    patience = setTimeout(() => { ready(); setPicks(onShow()); model.set("choice", onShow()); tell(NO_KERNEL); }, PATIENCE_MS);
+    patience = setTimeout(() => {
+      awaited = running = null;
+      ready(); setPicks(showing); model.set("choice", showing); tell(NO_KERNEL);
+      say.textContent = "";
+    }, ms);
+  }
+  /** Whether what has come answers an older choice than the latest: then the stage waits on. */
+  function stale() {
+    const here = told();
+    running = null;
+    // Given up, and yet it comes: welcome if it is the last one, and the reader has not gone on with the old one.
+    if (!awaited && sent.some((c) => same(c, here)) && (!same(sent.at(-1), here) || guesses.some((g) => g !== undefined))) return true;
+    if (!awaited || same(awaited, here)) { awaited = null; sent = []; return false; }
+    model.set("choice", awaited);
+    if (picks.hasAttribute("aria-busy")) wait(PATIENCE_MS);
+    return true;
   }
   function ready() {
     clearTimeout(patience);
@@ -536,14 +588,16 @@ function render({ model, el }) {
   }
   function tell(text) { put(trouble, text); trouble.hidden = !text; }
 
-  function load() {
+  function load(mine) {
+    if (!mine && stale()) return;
     ready();
     const choice = model.get("choice"), local = model.get("recordings")?.[codeOf(choice)], found = local ?? model.get("recording");
-    setPicks(local ? choice : onShow());
+    showing = local ? choice : told();
+    setPicks(showing);
     if (!found?.executors) return tell("Nothing has been recorded yet.");
     if (found.v > 1) return tell(`This recording is of version ${found.v}; this page reads version 1.`);
     tell(model.get("trouble") ?? "");
-    if (!local) model.set("choice", onShow());
+    if (!local) model.set("choice", showing);
     if (found === source && (model.get("predict") ?? asked) === asked) return jump();
     stop();
     const first = !rec;
@@ -580,14 +634,14 @@ function render({ model, el }) {
     hold(); build(); go(landing, true);
     if (!judged) { quiz.hidden = true; go(landing); return; }
     model.set("answered", judged.map((j, k) => ({ ask: asked[k].ask, guess: j.guess, answer: j.answer, ok: j.ok })));
-    model.save_changes();
+    send();
     say.textContent = judged.map((j, k) => `${j.ok ? "Right" : "Wrong"}. ${asked[k].ask} ${j.sentence}`).join(" ");
   }
   function verdicts(ex) {
     const mine = (judged ?? []).map((j, k) => [j, asked[k]]).filter(([, q]) => q.about.startsWith(`${ex.name}/`));
     return mine.map(([j, q]) => h("li", { class: j.ok ? "right" : "wrong" },
       h("span", { class: "badge" }, j.ok ? "✓ right" : "✗ wrong"), h("span", { class: "why" }, h("span", { class: "q" }, `${q.ask} `), `${j.sentence} `,
-        j.step && j.command !== undefined ? h("button", { type: "button", class: "jump", "aria-label": `Go to step ${j.step}`, onclick: () => { stop(); go(j.step); } }, `See step ${j.step}`) : null)));
+        j.step ? h("button", { type: "button", class: "jump", "aria-label": `Go to step ${j.step}`, onclick: () => { stop(); go(j.step); } }, `See step ${j.step}`) : null)));
   }
 
   // -- the parts that stay while stepping
@@ -628,14 +682,14 @@ function render({ model, el }) {
   }
   function aboutCase(n) {
     const div = model.get("divergences") ?? {}, d = rec.case?.differs ?? [];
-    const none = n > 1 && model.get("view") !== "workers" ? "No declared divergence: both must leave the same keys." : rec.case?.about ?? "";
-    about.replaceChildren(...(held ? [] : d.length ? d.map((k) => h("span", {}, h("b", {}, `≠ ${k}`), ` ${div[k] ?? ""}`)) : [none]));
+    const none = n > 1 && model.get("view") !== "workers" ? "No declared divergence: both must end with the same replies and keys." : rec.case?.about ?? "";
+    about.replaceChildren(...(held ? [] : d.length ? d.map((k) => h("span", {}, h("b", {}, `≠ ${k}`), ` ${div[k] ?? ""}`)) : [h("span", {}, none)]));
   }
   function traceTable() {
     buttons = rec.steps.map((s, k) => h("button", { type: "button", tabindex: -1, onclick: () => { stop(); go(k + 1); } }, h("span", { class: "num" }, k + 1), s.word));
     const calls = all.flat().some((m) => m.frame?.phase === "call");
     return h("table", { class: "trace", role: "table" },
-      h("caption", {}, calls ? "Who asked what, in order " : "What the server was told, in order ", h("span", { class: "legend" }, glyph("r"), "read ", calls ? null : [glyph("d"), "guard "], glyph("w"), "write")),
+      h("caption", {}, calls ? "Who asked what, in order " : "What the server was told, in order ", h("span", { class: "legend" }, glyph("r"), "read ", all.flat().some((m) => m.frame?.phase === "host") ? [glyph("h"), "read in its own round trip "] : null, calls ? null : [glyph("d"), "guard "], glyph("w"), "write")),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "step"), rec.executors.map((e) => h("th", { scope: "col" }, e.title)))),
       h("tbody", {}, rec.steps.map((s, k) => h("tr", {}, h("th", { scope: "row" }, buttons[k]), all.map((ms, e) => cell(ms[k + 1].frame, rec.executors[e]))))));
   }
@@ -654,10 +708,10 @@ function render({ model, el }) {
   function foot() {
     const twin = h("table", { class: "twin" }), out = h("output", { class: "code" });
     body.twin = twin;
-    const link = h("button", { type: "button", onclick: () => {
-      const code = `${rec.code}@${i}`;
-      navigator.clipboard?.writeText(code).catch(() => {}); // refused on a page without the right to it: the code stays to be read
-      out.textContent = code;
+    const link = h("button", { type: "button", title: "Copies a code for this case and this step. To come back, paste it into open(widget, …).", onclick: async () => {
+      const code = h("span", {}, `${rec.code}@${i}`);
+      const copied = await navigator.clipboard?.writeText(code.textContent).then(() => true, () => false); // not every page may
+      out.replaceChildren(copied ? "Copied: " : "Copy this: ", code);
     } }, "Link to this");
     return h("footer", {}, h("details", {}, h("summary", {}, "The same as a table"), h("div", { class: "scroll" }, twin)), sources(), theCase(), link, out);
   }
@@ -708,7 +762,7 @@ function render({ model, el }) {
   }
   /** One column at this step; answers its spoken sentence. */
   function fill(c, e) {
-    const m = all[e][i], v = verdict(rec, all[e], i), frame = m.frame, note = noteAt(rec, all[e], i);
+    const m = all[e][i], v = verdict(rec, all[e], i), frame = m.frame, note = held ? "Nothing has been sent." : noteAt(rec, all[e], i);
     put(c.note, note); c.note.classList.toggle("idle", !frame);
     c.big.replaceChildren(...(!v.text.includes(" → ") ? [v.text] : [h("span", { class: "from" }, `${v.was} → `), h("b", {}, v.is)]));
     c.ans.replaceChildren(v.stamp ? h("span", { class: "stamp" }, v.stamp) : own(v.said, "unsupported") ? "nothing is sent: " : v.said ? "answers " : "",
@@ -745,7 +799,7 @@ function render({ model, el }) {
     root.classList.toggle("narrow", size < (n === 1 ? 560 : 116 + n * 235));
     columns.forEach((c, e) => {
       const W = c.svg.parentElement.clientWidth;
-      if (W) drawRails(c.svg, rec, layout, all[e][i], W);
+      if (W) drawRails(c.svg, rec, layout, all[e][i], W, ofCalls(rec) ? all[e][Math.max(0, i - 1)].clock : rec.now_ms);
       c.cells.forEach((x) => x.classList.remove("tight")); // where the touch word does not fit, its glyph stands alone
       const tight = c.cells.filter((x) => x.scrollWidth > x.clientWidth || x.children[1].scrollWidth > x.children[1].clientWidth);
       tight.forEach((x) => x.classList.add("tight"));
@@ -800,8 +854,22 @@ function render({ model, el }) {
   const heard = {
     "change:recording": () => soon("load"), "change:shown": () => soon("load"), "change:predict": () => soon("load"),
     "change:step": () => soon("step"),
-    "change:trouble": () => { if (model.get("trouble")) { ready(); setPicks(onShow()); tell(model.get("trouble")); } },
-    "msg:custom": (m) => { if (m?.heard) clearTimeout(patience); }, // the kernel is there; it may take its time
+    "change:trouble": () => {
+      const failed = running;
+      if (!model.get("trouble")) return;
+      running = null;
+      if (awaited && failed && !same(failed, awaited)) { // an older choice
+        model.set("choice", awaited);
+        return same(awaited, told()) ? load() : wait(PATIENCE_MS);
+      }
+      awaited = null; sent = [];
+      ready(); setPicks(showing); tell(model.get("trouble"));
+    },
+    "msg:custom": (m) => { // the kernel is there; it may take its time
+      if (!m?.heard) return;
+      running = m.heard === true ? awaited : m.heard;
+      if (awaited) wait(RUN_MS);
+    },
   };
   for (const [name, act] of Object.entries(heard)) model.on?.(name, act);
   theme(); tell(model.get("trouble") ?? ""); load();

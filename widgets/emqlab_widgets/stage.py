@@ -131,7 +131,7 @@ class Stage(anywidget.AnyWidget):
     def _picked(self, change: dict[str, Any]) -> None:
         if change["new"] == self.shown:
             return
-        self.send({"heard": True})  # the reader need not wait for the run to know that a kernel is there
+        self.send({"heard": change["new"]})  # before the run: a kernel is there, and this is what it runs now
         try:
             self._run(change["new"], None)
         except Exception as error:  # whatever went wrong, the reader is told where the reader looks

@@ -26,11 +26,13 @@ from emqlab.observe.moments import (
     show,
     verdict,
 )
-from emqlab.teach.predict import Question, answer, deciding
+from emqlab.teach.predict import Question, answer, deciding, reason
 from emqlab_widgets.picture import alt, picture, printable
 
 WIDTH = 110
 CELL = 'style="text-align:left;vertical-align:top;padding:2px 12px 2px 0"'
+ASKS = "Before you run it, say what will happen:"
+FOLDED = "The run, if you only read along"
 SIGN = {"read": "○", "host": "◌", "write": "■", "guard": "═", "reply": "▌", "world": "–"}
 
 
@@ -87,27 +89,41 @@ def _asked(shown: Shown) -> list[str]:
     out = []
     for question in shown.questions:
         frame = deciding(shown.recording, question.about)
-        because = f" Decided by: {_did(shown.recording, frame)}." if frame else ""
-        out.append(f"{question.ask} {_short(answer(shown.recording, question.about))}.{because}")
+        why = f"Decided by: {_did(shown.recording, frame)}." if frame else reason(shown.recording, question.about)
+        out.append(f"{question.ask} {_short(answer(shown.recording, question.about))}. {why}")
     return out
 
 
 def html(shown: Shown) -> str:
-    """The HTML twin: title, picks, the run as a picture, the ledger and the trace as tables."""
-    recording, columns = shown.recording, moments(shown.recording)
-    encoded = b64encode(picture(recording).encode("utf-8", "surrogatepass")).decode("ascii")
+    """The HTML twin: title, picks, the run as a picture, the ledger and the trace as tables.
+
+    Where something is asked, the questions come first and the run is folded away: nobody reads the answer unasked.
+    """
     out = [f'<div style="max-width:1000px"><h3 style="margin:8px 0 0">{_safe(shown.title)}</h3>']
     out.append(f"<p>{_safe(shown.question)}</p>" if shown.question else "")
     out += [f"<p>{_safe(name)}: <b>{_safe(option)}</b></p>" for name, option in shown.picks]
-    out += [f"<p><b>≠ {number}</b> {_safe(sentence)}</p>" for number, sentence in shown.differs]
-    out.append('<h4 style="margin:8px 0">The run</h4>')
+    if not shown.questions:
+        return "".join([*out, '<h4 style="margin:8px 0">The run</h4>', _run(shown)]) + "</div>"
+    asked = (f"<li>{_safe(q.ask)} {_safe(_options(q))}</li>" for q in shown.questions)
+    out.append(f"<p>{ASKS}</p><ul>{''.join(asked)}</ul>")
+    return "".join([*out, f"<details><summary>{FOLDED}</summary>", _run(shown)]) + "</details></div>"
+
+
+def _options(question: Question) -> str:
+    return f"({', '.join(question.options)})"
+
+
+def _run(shown: Shown) -> str:
+    recording, columns = shown.recording, moments(shown.recording, whole=True)
+    encoded = b64encode(picture(recording).encode("utf-8", "surrogatepass")).decode("ascii")
+    out = [f"<p><b>≠ {number}</b> {_safe(sentence)}</p>" for number, sentence in shown.differs]
     source = f"data:image/svg+xml;base64,{encoded}"
     out.append(f'<img alt="{_safe(alt(shown.title, recording))}" style="max-width:100%" src="{source}">')
     out.append(_table(f"{shown.title}. After the last step.", recording, _ledger_rows(recording, columns)))
     out.append(_table("What was sent, in order.", recording, _trace_rows(recording, columns), first="step"))
     if shown.questions:
         out.append("<p>Asked beforehand:</p><ul>" + "".join(f"<li>{_safe(s)}</li>" for s in _asked(shown)) + "</ul>")
-    return "".join(out) + "</div>"
+    return "".join(out)
 
 
 def _safe(text: str) -> str:
@@ -150,12 +166,16 @@ def _table(caption: str, recording: Recording, rows: Iterator[tuple[str, list[st
 
 
 def text(shown: Shown) -> str:
-    """The plain text: the same facts in lines of at most 110 characters."""
-    recording, columns = shown.recording, moments(shown.recording)
+    """The plain text: the same facts, the questions before the run, in lines of at most 110 characters."""
+    recording, columns = shown.recording, moments(shown.recording, whole=True)
     out = [shown.title, *([shown.question] if shown.question else [])]
     out += [f"{name}: {option}" for name, option in shown.picks]
-    out += [f"≠ {number} {sentence}" for number, sentence in shown.differs]
-    out += ["", "The run"]
+    differs = [f"≠ {number} {sentence}" for number, sentence in shown.differs]
+    if shown.questions:
+        out += ["", ASKS, *(f"  {q.ask} {_options(q)}" for q in shown.questions)]
+        out += ["", "The run:", *differs]
+    else:
+        out += [*differs, "", "The run:"]
     for executor, ms in zip(recording["executors"], columns, strict=True):
         out.append(f"{executor['title']} ({executor['kind']}): {_where(recording, ms)}")
         out.append(f"  answer: {_short(reply_text(ms[-1].said, recording)) or 'none'}")
