@@ -7,6 +7,7 @@ fakeredis has no public hook for own commands or clocks, so it is pinned to one 
 import sys
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import redis
 from fakeredis import _helpers, _msgs
 from fakeredis._command_args_parsing import Int
 from fakeredis._commands import SUPPORTED_COMMANDS, Signature
+from fakeredis._core import Database
 from fakeredis._socket import FakeSocket
 from fakeredis.model import AccessControlList
 from redis.backoff import NoBackoff
@@ -157,11 +159,31 @@ def _matches(pattern: bytes, key: bytes) -> bool:
     return _helpers.compile_pattern(pattern).match(key) is not None
 
 
+class _Database(Database):
+    """Keys that expire by whole ms, as a server's do: gone when the clock is past the moment, not at it."""
+
+    def expired(self, item: Any) -> bool:
+        return item.expireat is not None and _whole_ms(item.expireat) < _whole_ms(self.time)
+
+    def _remove_expired(self) -> None:
+        # fakeredis compares seconds as floats, which go wrong in the last digit.
+        spoken, self.time = self.time, (_whole_ms(self.time) - 0.25) / 1000
+        try:
+            super()._remove_expired()
+        finally:
+            self.time = spoken
+
+
+def _whole_ms(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
 class FakeServer(fakeredis.FakeServer):
     """A private fake server with a clock, an epoch and commands of its own."""
 
     def __init__(self, clock: VirtualClock, run_id: bytes, commands: list[Command]) -> None:
         super().__init__(server_type="redis", version=(8,))
+        self.dbs = defaultdict(lambda: _Database(self.lock))
         self.clock = clock
         self.run_id = run_id
         self.commands = {command.name: command for command in commands}

@@ -100,6 +100,15 @@ def test_a_small_score_is_no_time(lab: emqlab.Lab) -> None:
     assert difference(_with(run, after=_zset(b"0")), _with(run, after=_zset(b"5000"))) is not None
 
 
+def test_a_deadline_beyond_exact_doubles_is_still_a_time(lab: emqlab.Lab) -> None:
+    """now + 2^63 is the same lease an hour later, though both are rounded."""
+    run = _run(lab)
+    later = _with(run, now_ms=run.now_ms + 3_600_000, done_ms=run.done_ms + 3_600_000)
+    one, other = (b"%d" % int(float(2**63 + each.now_ms)) for each in (run, later))
+    assert one != other
+    assert difference(_with(run, after=_zset(one)), _with(later, after=_zset(other))) is None
+
+
 def test_every_epoch_of_a_run_is_expected_by_one_word(lab: emqlab.Lab) -> None:
     """@run_id holds for a stamp from before a restart inside the case, and for one from after it."""
     given = [["HSET", "{p}old", "e", "@run_id"]]

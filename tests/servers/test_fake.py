@@ -7,6 +7,7 @@ import pytest
 import redis
 from fakeredis import _helpers, _msgs
 from fakeredis._commands import SUPPORTED_COMMANDS, Signature
+from fakeredis._core import Database
 from fakeredis._socket import FakeSocket
 from fakeredis.model import AccessControlList
 
@@ -59,6 +60,25 @@ def test_an_own_command_is_known_to_its_server_only() -> None:
     assert "x.twice" not in SUPPORTED_COMMANDS
     with pytest.raises(Exception, match="unknown command"):
         other.execute_command("X.TWICE", "a")
+
+
+@pytest.mark.parametrize("ms", [1, 2, 3, 7, 999, 1000, 1001])
+@pytest.mark.parametrize("advance", [0, 1])
+def test_a_key_expires_after_its_moment_and_not_at_it(ms: int, advance: int) -> None:
+    """By whole ms, whatever the hour: looked up, counted, and in a scan."""
+    clock = VirtualClock()
+    client = fake.connect(fake.FakeServer(clock, b"0" * 40, []))
+    for _ in range(50):
+        client.set("k", "v", px=ms)
+        clock.advance(ms + advance)
+        there = 1 - advance
+        assert (there, there, there) == (client.dbsize(), client.exists("k"), len(list(client.scan_iter())))
+        clock.advance(1013)
+
+
+def test_the_database_has_the_methods_we_override() -> None:
+    """A renamed one would be silently ignored."""
+    assert all(hasattr(Database, name) for name in ("expired", "_remove_expired"))
 
 
 def test_limit_is_read_before_the_type_of_the_key() -> None:
