@@ -4,12 +4,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-import redis
-
 from emqlab import keys
-from emqlab.native.embedded import COMMANDS
 from emqlab.observe.snapshot import Key, Snapshot, read
-from emqlab.replies import settled
+from emqlab.replies import ask_all, settled
 from emqlab.servers.embedded import EmbeddedServer
 
 
@@ -17,8 +14,10 @@ class Keyspace:
     """A scratch server of its own: nothing done here is seen by any lab."""
 
     def __init__(self) -> None:
-        self._server = EmbeddedServer(COMMANDS)
+        self._server = EmbeddedServer([])
         self._client = self._server.client
+        #: Held while one run is told: the copy is shared.
+        self.lock = self._server.lock
         self._queue = b""
         self._kept: Snapshot = {}
 
@@ -47,14 +46,7 @@ class Keyspace:
 
     def run(self, command: Sequence[bytes]) -> Any:
         """Run one command; an error reply is an ErrorReply."""
-        connection = self._client.connection_pool.get_connection()
-        try:
-            connection.send_command(*command)
-            return settled(connection.read_response())
-        except redis.ResponseError as error:
-            return settled(error)
-        finally:
-            self._client.connection_pool.release(connection)
+        return settled(ask_all(self._client, [command])[0])
 
     def key(self, name: bytes) -> Key | None:
         """What one key holds now, None when it is absent."""

@@ -40,9 +40,11 @@ def frames(run: Run, *, subject: bytes | None = None, detail: Detail = "commands
     command that the words do not know, NotReproduced when the writes do not lead from ``before`` to ``after``.
     """
     about = subject_of(run.case, [run]) if subject is None else subject
-    telling = _Telling(run, about, scratch())
-    told = list(telling.frames())
-    telling.check()
+    copy = scratch()
+    with copy.lock:
+        telling = _Telling(run, about, copy)
+        told = list(telling.frames())
+        telling.check()
     return [_whole(telling, group) for group in _by_step(told)] if detail == "calls" else told
 
 

@@ -119,6 +119,23 @@ def test_cases_of_many_threads_do_not_meet(lab: emqlab.Lab) -> None:
     assert [[[ROW.encode(), b"p", 1]]] * 80 == seen
 
 
+def test_recordings_of_many_threads_do_not_meet() -> None:
+    """The copy on which the writes are made again tells one run at a time, whichever lab it came from."""
+    seen: list[Any] = []
+
+    def work() -> None:
+        with emqlab.open_lab() as own:
+            seen.extend(emqlab.record(own, ORDINARY) for _ in range(10))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert 40 == len(seen)
+    assert all(recording == seen[0] for recording in seen)
+
+
 def test_a_version_with_a_time_to_live_is_shown(lab: emqlab.Lab) -> None:
     """The lab's own value has none."""
     done = run(lab, "native", when=[{"command": ["PEXPIRE", "{emq}:version", "5000"]}])
