@@ -83,7 +83,7 @@ def _command(name: str, verb: Verb) -> Command:
         try:
             return verb(EmbeddedHost(session), args)
         except Refusal as refusal:
-            raise CommandError(refusal.text) from None
+            raise CommandError(refusal.line) from None
 
     return Command(name.lower(), run, _real_keys(name))
 
@@ -95,8 +95,12 @@ def _real_keys(name: str) -> int:
 
 
 def _trace(session: Session, args: list[bytes]) -> list[Any]:
-    """EMQ.TRACE verb numkeys key… arg…: run the verb, answer [reply or error, [[phase, command…, reply], …]]."""
-    name = args[0].decode("utf-8", "replace").upper() if args else ""
+    """EMQ.TRACE verb numkeys key… arg…: run the verb, answer [reply or error, [[phase, command…, reply], …]].
+
+    The verb with or without its ``EMQ.``.
+    """
+    word = args[0].decode("utf-8", "replace").upper() if args else ""
+    name = "EMQ." + word.removeprefix("EMQ.")
     if name not in VERBS:
         raise CommandError(texts.ARGS + b"verb must be one of the EMQ commands")
     session.authorize(name.lower(), args[1:])
@@ -104,7 +108,7 @@ def _trace(session: Session, args: list[bytes]) -> list[Any]:
     try:
         answer: Any = VERBS[name](EmbeddedHost(session, told.append), args[1:])
     except Refusal as refusal:
-        answer = CommandError(refusal.text)
+        answer = CommandError(refusal.line)
     return [answer, [[phase.encode(), *command, reply] for phase, command, reply in told]]
 
 

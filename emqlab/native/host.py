@@ -12,6 +12,8 @@ Value = bytes | int | None | list["Value"]
 READ = 1
 WRITE = 2
 
+_ONE_LINE = bytes.maketrans(b"\r\n\0", b"   ")
+
 
 class Refusal(Exception):
     """A verb's error reply: nothing was written. ``text`` is the whole text, code word first."""
@@ -19,6 +21,11 @@ class Refusal(Exception):
     def __init__(self, text: bytes) -> None:
         super().__init__(text.decode("utf-8", "replace"))
         self.text = text
+
+    @property
+    def line(self) -> bytes:
+        """The text as a reply: one line, whatever a foreign wire version holds."""
+        return self.text.translate(_ONE_LINE)
 
 
 class Host(Protocol):

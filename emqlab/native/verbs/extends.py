@@ -23,17 +23,17 @@ def extends(host: Host, args: Sequence[bytes]) -> list[bytes]:
         host.open(row, READ)
         if holds(host, active, row, job_id, args[i + 1]):
             host.open(row, WRITE)
-            held.append(job_id)
+            held.append((job_id, row))
         else:
             refused.append(job_id)
     if len(held) == 0:
         return refused
-    deadline = rules.after(host.now_ms(), lease_ms, b"lease_ms")
+    deadline = b"%d" % rules.after(host.now_ms(), lease_ms, b"lease_ms")
 
     host.begin_writes()
-    for job_id in held:
-        host.write(b"ZADD", active, b"%d" % deadline, job_id)
-        host.write(b"HSET", base + rules.JOB + job_id, b"lease_epoch", host.run_id())
+    for job_id, row in held:
+        host.write(b"ZADD", active, deadline, job_id)
+        host.write(b"HSET", row, b"lease_epoch", host.run_id())
     return refused
 
 

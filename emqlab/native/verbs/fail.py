@@ -1,6 +1,7 @@
-"""EMQ.FAIL 4 active schedule dead row id token delay_ms max_attempts error base (SPEC 5.2, S0, S4).
+"""EMQ.FAIL 4 active schedule dead row id token delay_ms max_attempts error base: report a failure (SPEC 5.2, S0, S4).
 
-The cap is on ``failures``, which only this verb writes; ``attempts`` is the token and nothing else.
+The job is tried again, or dead when the budget is spent. The cap is on ``failures``, which only this verb writes;
+``attempts`` is the token and nothing else.
 """
 
 from collections.abc import Sequence

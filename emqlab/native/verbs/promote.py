@@ -24,14 +24,14 @@ def promote(host: Host, args: Sequence[bytes]) -> int:
         host.open(row, READ)
         kind = host.read(b"TYPE", row)
         if kind == b"none":
-            plan.append((job_id, False))
+            plan.append((job_id, row, False))
             continue
         if kind != b"hash":
             raise Refusal(texts.WRONGTYPE)
         if host.read(b"HGET", row, b"group") is not None:
             raise Refusal(texts.LANE)
         host.open(row, WRITE)
-        plan.append((job_id, True))
+        plan.append((job_id, row, True))
         moved = moved + 1
     if len(plan) == 0:
         return 0
@@ -39,9 +39,9 @@ def promote(host: Host, args: Sequence[bytes]) -> int:
         rules.sorted_set(host, pending)
 
     host.begin_writes()
-    for job_id, live in plan:
+    for job_id, row, live in plan:
         host.expect(1, host.write(b"ZREM", scheduled, job_id))
         if live:
             host.write(b"ZADD", pending, b"0", job_id)
-            host.write(b"HSET", base + rules.JOB + job_id, b"state", b"pending")
+            host.write(b"HSET", row, b"state", b"pending")
     return moved

@@ -1,0 +1,27 @@
+"""The loadable module: the verbs, compiled to C, built for this machine (ARCHITECTURE.md)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from emqlab.native.module.build import CannotBuild, NoCompiler, Tell, shared_object
+from emqlab.native.module.catalogue import catalogue
+from emqlab.native.module.compiler import compile_verbs
+from emqlab.native.module.sources import NotInSubset, read, verb_texts
+
+_HERE = Path(__file__).parent
+
+
+def module_files() -> dict[str, str]:
+    """Every C file of the module, file name -> text; ``module.c`` is the one to compile."""
+    texts = verb_texts()
+    sources = {source.name: source for source in read(texts)}
+    hand = {file.name: file.read_text(encoding="utf-8") for file in sorted(_HERE.glob("*.[ch]"))}
+    return {**hand, "verbs.h": compile_verbs(texts) + "\n" + catalogue(sources)}
+
+
+def module_path(tell: Tell | None = None, *, flags: Sequence[str] = ()) -> Path:
+    """The module as a file that a server can load; built once, ``tell`` hears of it. Raises CannotBuild."""
+    return shared_object("emq", module_files(), main="module.c", flags=flags, tell=tell)
+
+
+__all__ = ["CannotBuild", "NoCompiler", "NotInSubset", "module_files", "module_path"]
