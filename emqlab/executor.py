@@ -79,7 +79,7 @@ class Executor(ABC):
             return settled(self._client.execute_command(*command))
         except ERROR_REPLIES as error:
             return error_reply(error)
-        except redis.ConnectionError as error:
+        except (redis.ConnectionError, redis.TimeoutError) as error:
             raise errors.ServerLost(str(error)) from error
 
     # -- the methods: types and ranges first, then one call, then its outcome

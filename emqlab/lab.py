@@ -1,13 +1,15 @@
 """A lab: one server, both executors, and a clock that the reader moves (SPEC 11)."""
 
 import os
+import sys
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import redis
 
 from emqlab import errors, ids, keys
-from emqlab.executor import Executor
+from emqlab.executor import Executor, Traced
 from emqlab.native.embedded import COMMANDS
 from emqlab.native.executor import NativeExecutor
 from emqlab.observe.case import Case
@@ -16,21 +18,64 @@ from emqlab.observe.run import Run, Skipped, run_case
 from emqlab.scripted.executor import ScriptedExecutor
 from emqlab.servers.embedded import EmbeddedServer
 from emqlab.servers.server import Server
+from emqlab.transitions import Call
 
 ExecutorName = Literal["scripted", "native"]
+
+#: Makes the native executor out of a client, what mints its ids, and the epoch in force.
+MakeNative = Callable[[redis.Redis, Callable[[], bytes], Callable[[], bytes]], Executor]
+
+
+class NativeMissing(errors.EmqError, NotImplementedError):
+    """The server of this lab has no native verbs. One sentence that says what is missing and how to get it."""
+
+
+class MissingNative(Executor):
+    """Stands in for the native executor: it answers every call with NativeMissing, and sends nothing."""
+
+    name = "native"
+
+    def __init__(self, client: redis.Redis, mint: Callable[[], bytes], why: str) -> None:
+        super().__init__(client, mint)
+        self.why = why
+
+    def perform(self, call: Call) -> NoReturn:
+        """Raise NativeMissing."""
+        raise NativeMissing(self.why)
+
+    def trace(self, call: Call) -> NoReturn:
+        """Raise NativeMissing."""
+        raise NativeMissing(self.why)
+
+    def _perform(self, call: Call) -> Any:
+        raise NativeMissing(self.why)
+
+    def _trace(self, call: Call) -> Traced:
+        raise NativeMissing(self.why)
 
 
 class Lab:
     """One server and what runs on it. A context manager; ``close`` lets go of the server."""
 
-    def __init__(self, server: EmbeddedServer) -> None:
+    def __init__(
+        self, server: Server, *, native: MakeNative = NativeExecutor, twin: Callable[[], Server] | None = None
+    ) -> None:
+        """``twin`` makes a second server like the first, for cases; without it they run on the first."""
         self.server = server
         self.client: redis.Redis = server.client
-        self._mint = ids.Mint(server.now_ms, server.node)
-        self.scripted = ScriptedExecutor(self.client, self._mint.next)
-        self.native = NativeExecutor(self.client, self._mint.next, lambda: server.run_id)
+        self._make_native = native
+        self._twin = twin
+        self.scripted, self.native = self._executors(server)
         self._bench: tuple[Server, dict[str, Executor]] | None = None
+        self._closed = False
         claim_version(self.client)
+
+    def _executors(self, server: Server) -> tuple[ScriptedExecutor, Executor]:
+        mint = ids.Mint(server.now_ms, server.node)
+        return (
+            ScriptedExecutor(server.client, mint.next),
+            self._make_native(server.client, mint.next, lambda: server.run_id),
+        )
 
     def __enter__(self) -> "Lab":
         return self
@@ -44,8 +89,9 @@ class Lab:
         return f"<Lab on the {self.server.name} server>"
 
     def close(self) -> None:
-        """Let go of the server."""
-        if self._bench is not None:
+        """Let go of the server. May be called again."""
+        self._closed = True
+        if self._bench is not None and self._bench[0] is not self.server:
             self._bench[0].close()
         self.server.close()
 
@@ -83,18 +129,14 @@ class Lab:
         return run_case(server, executors, checked, executor, traced=traced)
 
     def bench(self) -> tuple[Server, dict[str, Executor]]:
-        """Where cases are run: a second embedded server of the same seed, emptied before each case."""
+        """Where cases are run, emptied before each: a second server like the lab's own, or a user's server itself."""
         with self.server.lock:
+            if self._closed:
+                raise errors.ServerLost("the lab is closed; open another")
             if self._bench is None:
-                server = EmbeddedServer(COMMANDS, self.server.node)
-                mint = ids.Mint(server.now_ms, server.node)
-                self._bench = (
-                    server,
-                    {
-                        "scripted": ScriptedExecutor(server.client, mint.next),
-                        "native": NativeExecutor(server.client, mint.next, lambda: server.run_id),
-                    },
-                )
+                server = self._twin() if self._twin else self.server
+                scripted, native = self._executors(server) if self._twin else (self.scripted, self.native)
+                self._bench = (server, {"scripted": scripted, "native": native})
             return self._bench
 
     def executor(self, name: ExecutorName) -> Executor:
@@ -115,15 +157,88 @@ def claim_version(client: redis.Redis) -> None:
 
 
 def open_lab(server: str | None = None, *, seed: int = 0) -> Lab:
-    """Open a lab on ``embedded``, ``auto``, ``valkey`` or a URL; on ``$EMQLAB_SERVER``, else embedded, when not told.
+    """Open a lab on ``embedded``, ``valkey``, ``auto`` or a URL; on ``$EMQLAB_SERVER``, else embedded, when not told.
 
-    ``seed`` fixes the ids and epochs of the embedded server. Raises ValueError for a server that cannot be opened.
+    ``auto`` is ``$EMQLAB_SERVER``, else valkey where a server and the module are at hand, else embedded. ``seed`` fixes
+    the ids and epochs of the embedded server. Raises ValueError for a server that cannot be opened.
     """
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise TypeError(f"seed must be an int, not {type(seed).__name__}")
     if server is not None and not isinstance(server, str):
         raise TypeError(f"server must be a str, not {type(server).__name__}")
-    name = server if server not in (None, "auto") else os.environ.get("EMQLAB_SERVER") or "embedded"
-    if name not in ("embedded", "auto"):
-        raise ValueError(f"this release opens the embedded server only, not {name!r}; use server='embedded'")
-    return Lab(EmbeddedServer(COMMANDS, seed))
+    name = server if server not in (None, "auto") else os.environ.get("EMQLAB_SERVER") or server or "embedded"
+    if name == "embedded":
+        return _embedded(seed)
+    if name == "valkey":
+        return _valkey(seed)
+    if name == "auto":
+        return _auto(seed)
+    if "://" in name:
+        return _remote(name)
+    raise ValueError(f"server must be embedded, valkey, auto, or a URL (redis://, rediss:// or unix://), not {name!r}")
+
+
+def _embedded(seed: int) -> Lab:
+    return _on(lambda: EmbeddedServer(COMMANDS, seed))
+
+
+def _valkey(seed: int) -> Lab:
+    """A real server; without the native verbs where the module can't be had or is refused."""
+    from emqlab.native.module import module_path
+    from emqlab.native.module.build import CannotBuild
+    from emqlab.servers.process import CannotStart
+    from emqlab.servers.valkey import ValkeyServer
+
+    node = seed % 1024
+    try:
+        module = module_path(_say)
+        return _on(lambda: ValkeyServer(module=module, node=node))
+    except (CannotBuild, CannotStart) as error:
+        why = f"the native verbs are missing here: {error}"
+    # If it was not the module that stopped it, this stops as well, and says so.
+    return _on(lambda: ValkeyServer(node=node), lambda client, mint, run_id: MissingNative(client, mint, why))
+
+
+def _remote(url: str) -> Lab:
+    """A user's own server; without the native verbs where its module is not loaded."""
+    from emqlab.servers.remote import RemoteServer
+
+    server = RemoteServer(url)
+    why = server.native_missing()
+    if why is None:
+        return _opened(server)
+    return _opened(server, native=lambda client, mint, run_id: MissingNative(client, mint, why))
+
+
+def _auto(seed: int) -> Lab:
+    from emqlab.native.module import module_path
+    from emqlab.native.module.build import CannotBuild
+    from emqlab.servers.binaries import VARIABLE, NoServer, find_binary
+    from emqlab.servers.process import CannotStart
+    from emqlab.servers.valkey import ValkeyServer
+
+    try:
+        binary, module = find_binary(), module_path(_say)
+        return _on(lambda: ValkeyServer(binary, module=module, node=seed % 1024))
+    except (NoServer, CannotBuild, CannotStart):
+        if os.environ.get(VARIABLE):
+            # What somebody has asked for by name is not quietly replaced.
+            raise
+        return _embedded(seed)
+
+
+def _on(make: Callable[[], Server], native: MakeNative = NativeExecutor) -> Lab:
+    """A lab on a server of its own, with another one like it for cases."""
+    return _opened(make(), native=native, twin=make)
+
+
+def _opened(server: Server, **options: Any) -> Lab:
+    try:
+        return Lab(server, **options)
+    except BaseException:
+        server.close()
+        raise
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

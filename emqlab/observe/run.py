@@ -11,16 +11,9 @@ from emqlab.executor import Executor, Traced
 from emqlab.observe.case import BadCase, Case, Step, World, substitute
 from emqlab.observe.snapshot import Snapshot, snapshot_json, take
 from emqlab.replies import ERROR_REPLIES, ErrorReply, Json, NotSent, ask, error_reply, reply_json
+from emqlab.servers.bounds import DATA
 from emqlab.servers.server import Server
-from emqlab.transitions import UNSUPPORTED_NATIVELY
-
-#: Raw commands that read and write keys and leave nothing behind on their connection or server.
-_DATA_NAMES = """
-APPEND COPY DECR DECRBY DEL EXISTS EXPIRE EXPIREAT GET GETDEL HDEL HGET HGETALL HINCRBY HSET HSETNX INCR INCRBY LPUSH
-LRANGE LREM LTRIM PERSIST PEXPIRE PEXPIREAT PTTL RENAME RPUSH SADD SET SETEX SMEMBERS SREM TIME TTL TYPE ZADD ZCARD
-ZINCRBY ZRANGE ZREM ZSCORE
-"""
-_DATA = frozenset(_DATA_NAMES.split())
+from emqlab.transitions import UNSUPPORTED_NATIVELY, Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +91,8 @@ def run_case(
     """Run ``case`` on one executor, on an empty queue of its own.
 
     ``traced`` keeps every command run inside a transition; ``before`` the state after ``given``. Both cost time and
-    change nothing. Raises ServerLost when the server went away, BadCase for a step that this release lacks.
+    change nothing. Raises ServerLost when the server went away, BadCase for a step that this release lacks, CannotRun
+    for a case that is not run on a user's server.
     """
     why = _cannot(server, case)
     if why:
@@ -106,11 +100,12 @@ def run_case(
     if executor != "native" and any(verb in UNSUPPORTED_NATIVELY for verb in case.verbs):
         raise BadCase(f"{case.name}: when: this release has no scripts for lanes and flows; run it natively")
     with server.lock:
+        server.admit(case.queue, *_sent(case))
         server.begin_case(case.queue)
         running = _Running(server, executors[executor], case, traced)
         try:
             return running.run(before)
-        except redis.ConnectionError as error:
+        except (redis.ConnectionError, redis.TimeoutError) as error:
             raise errors.ServerLost(str(error)) from error
         finally:
             server.end_case(case.queue, plain=running.plain)
@@ -124,6 +119,14 @@ def _cannot(server: Server, case: Case) -> str | None:
     if not server.restartable and any(step.restart for step in case.when):
         return f"the {server.name} server can't be restarted from here"
     return None
+
+
+def _sent(case: Case) -> tuple[list[tuple[bytes, ...]], list[Call]]:
+    """What a case sends: its raw commands and its transitions, with any time and any epoch put in."""
+    world = World(0, b"")
+    raw = [*case.given, *(step.command for step in case.when if step.command is not None)]
+    calls = [step.call(case.queue, world) for step in case.when if step.verb and step.verb not in UNSUPPORTED_NATIVELY]
+    return [tuple(substitute(item, case.queue, world) for item in command) for command in raw], calls
 
 
 @dataclass(slots=True)
@@ -141,16 +144,16 @@ class _Running:
     def plain(self) -> bool:
         """Whether its raw commands only read and write keys, so that any connection will do for them."""
         raw = [*self.case.given, *(step.command for step in self.case.when if step.command is not None)]
-        return all(isinstance(command[0], str) and command[0].upper() in _DATA for command in raw)
+        return all(isinstance(command[0], str) and command[0].upper().encode() in DATA for command in raw)
 
     def run(self, before: bool) -> Run:
-        server, queue = self.server, self.case.queue
+        server = self.server
         self.now_ms = server.now_ms()
         self.epochs.append(server.run_id)
         try:
             for command in self.case.given:
                 self._raw(self._substituted(command))
-            start = take(server.observer, queue) if before or self.traced else {}
+            start = self._seen() if before or self.traced else {}
             for index, step in enumerate(self.case.when):
                 self._step(index, step)
             done_ms = server.now_ms()
@@ -166,7 +169,7 @@ class _Running:
             replies=tuple(done.reply for done in self.trace if done.step.verb is not None),
             before=start,
             trace=tuple(self.trace),
-            after=take(server.observer, queue),
+            after=self._seen(),
             epochs=tuple(epoch.decode() for epoch in self.epochs),
         )
 
@@ -194,8 +197,11 @@ class _Running:
             reply = self._raw(sent)
         clock_ms = self.server.now_ms() if self.traced else 0
         seen = self.traced and step.verb is None
-        after = take(self.server.observer, self.case.queue) if seen else None
+        after = self._seen() if seen else None
         self.trace.append(Done(index, step, traced, reply, clock_ms, sent, after))
+
+    def _seen(self) -> Snapshot:
+        return take(self.server.observer, self.case.queue, but=self.server.foreign)
 
     def _world(self) -> World:
         return World(self.now_ms, self.server.run_id)
@@ -223,8 +229,9 @@ class _Running:
             return self.connection.read_response()
         except ERROR_REPLIES:
             raise
-        except redis.ConnectionError as error:
-            # Killed by its own command, perhaps. If the server is really gone, the next step finds out.
+        except (redis.ConnectionError, redis.InvalidResponse) as error:
+            # Killed by its own command, perhaps, or told to speak RESP3. If the server is really gone, the next step
+            # finds out.
             self._hang_up()
             return ErrorReply(f"ERR {error}")
         finally:

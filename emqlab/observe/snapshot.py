@@ -1,6 +1,6 @@
 """A snapshot of every key of a queue, and its JSON form (SPEC 9)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,9 +38,9 @@ Snapshot = dict[bytes, Key]
 _GLOB = {byte: b"\\" + bytes([byte]) for byte in b"*?[]\\^-"}
 
 
-def take(client: redis.Redis, queue: bytes) -> Snapshot:
-    """All keys under ``emq:{q}:*`` and ``{emq}:*``, but ``{emq}:version`` while it holds the lab's own value."""
-    names = sorted({*under(client, keys.base(queue)), *under(client, b"{emq}:")})
+def take(client: redis.Redis, queue: bytes, *, but: Collection[bytes] = ()) -> Snapshot:
+    """All keys under ``emq:{q}:*`` and ``{emq}:*`` ``but`` some, and but ``{emq}:version`` while it holds our value."""
+    names = sorted({*under(client, keys.base(queue)), *under(client, b"{emq}:")} - set(but))
     found = read(client, names)
     version = found.get(keys.VERSION_KEY)
     if version is not None and version.value == keys.VERSION and version.ttl_ms == -1:

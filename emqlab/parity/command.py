@@ -1,5 +1,6 @@
 """``emqlab run``: cases out of files, run and judged (SPEC 9)."""
 
+import contextlib
 import json
 import os
 import stat
@@ -8,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+import redis
+
 from emqlab import errors
 from emqlab.divergences import DIVERGENCES
 from emqlab.executor import Executor
@@ -15,7 +18,9 @@ from emqlab.observe.case import EXECUTORS, BadCase, Case, escaped
 from emqlab.observe.case_reader import parse_text
 from emqlab.observe.run import Run, Skipped, run_case
 from emqlab.parity.compare import difference, unmet
+from emqlab.parity.executors import chosen, cost_of
 from emqlab.parity.report import table
+from emqlab.servers.bounds import CannotRun
 from emqlab.servers.server import Server
 from emqlab.transitions import UNSUPPORTED_NATIVELY
 
@@ -140,23 +145,30 @@ class Runner:
         self._err = err
         self._failed = 0
         self._skipped = 0
+        self._refused = 0
 
     def run(self, cases: list[Case]) -> int:
-        """Run them all; the exit status: HELD or DID_NOT_HOLD. Raises ServerLost."""
+        """Run them all; the exit status: HELD, DID_NOT_HOLD, or UNUSABLE when one was refused. Raises ServerLost."""
         for done, case in enumerate(cases, 1):
             self._case(case)
             self._progress(done, len(cases))
         if self._skipped:
             self._err.write(f"{self._skipped} skipped; each says why\n")
         if not self._as_json:
-            self._out.write(f"{len(cases)} cases, {self._failed} did not hold\n")
+            refused = f", {self._refused} not run" if self._refused else ""
+            self._out.write(f"{len(cases)} cases, {self._failed} did not hold{refused}\n")
+        if self._refused:
+            return UNUSABLE
         return DID_NOT_HOLD if self._failed else HELD
 
     def _case(self, case: Case) -> None:
-        done: list[Run | Skipped] = [
-            run_case(self._server, self._executors, case, name, traced=False, before=not self._as_json)
-            for name in self._names
-        ]
+        try:
+            done = [self._once(case, name) for name in self._names]
+        except CannotRun as error:
+            # The others may be run: nothing of this one was, and nothing of it stays behind.
+            self._refused += 1
+            self._err.write(escaped(f"{case.where}: {case.name}: not run: {error}") + "\n")
+            return
         runs = [run for run in done if isinstance(run, Run)]
         self._skipped += len(done) - len(runs)
         if self._as_json:
@@ -168,6 +180,9 @@ class Runner:
         self._failed += bool(complaints)
         for complaint in complaints:
             self._err.write(escaped(f"{case.name}: {complaint}") + "\n")
+
+    def _once(self, case: Case, name: str) -> Run | Skipped:
+        return run_case(self._server, self._executors, case, name, traced=False, before=not self._as_json)
 
     def _progress(self, done: int, total: int) -> None:
         if self._err.isatty() and total > 20 and (done % 20 == 0 or done == total):
@@ -202,25 +217,38 @@ def run(
     """``emqlab run``: the exit status. ``executor`` is scripted, native or both; ``native`` module or optimistic."""
     from emqlab.lab import open_lab
 
-    out = out or sys.stdout
-    try:
-        if native == "optimistic" and (server or "embedded") in ("embedded", "auto"):
-            raise ValueError("--native optimistic is for a server of your own; give --server a URL")
-        cases = read_cases(paths)
-        _runnable(cases, executor)
-        lab = open_lab(server)
-    except (ValueError, errors.WrongVersion) as error:
-        print(f"emqlab run: {escaped(str(error))}", file=sys.stderr)
-        return UNUSABLE
     names = EXECUTORS if executor == "both" else (executor,)
-    executors: dict[str, Executor] = {"scripted": lab.scripted, "native": lab.native}
-    try:
-        return Runner(lab.server, executors, names, as_json=as_json, out=out, err=sys.stderr).run(cases)
-    except errors.ServerLost as error:
-        print(f"emqlab run: the server was lost: {escaped(str(error))}; start it and run again", file=sys.stderr)
-        return LOST
-    finally:
-        lab.close()
+    with contextlib.ExitStack() as closing:
+        try:
+            cases = read_cases(paths)
+            _runnable(cases, executor)
+            lab = closing.enter_context(open_lab(server))
+            executors = chosen(lab, names, native)
+        except (ValueError, errors.WrongVersion) as error:
+            print(f"emqlab run: {escaped(str(error))}", file=sys.stderr)
+            return UNUSABLE
+        except errors.ServerLost as error:
+            return _lost(error)
+        try:
+            runner = Runner(lab.server, executors, names, as_json=as_json, out=out or sys.stdout, err=sys.stderr)
+            return runner.run(cases)
+        except errors.WrongVersion as error:
+            print(f"emqlab run: {escaped(str(error))}", file=sys.stderr)
+            return UNUSABLE
+        except (errors.ServerLost, redis.ConnectionError, redis.TimeoutError) as error:
+            return _lost(error)
+        except redis.ResponseError as error:
+            print(f"emqlab run: the server refused to be used: {escaped(str(error))}; see to it", file=sys.stderr)
+            return LOST
+        finally:
+            cost = cost_of(executors)
+            if cost:
+                print(cost, file=sys.stderr)
+
+
+def _lost(error: Exception) -> int:
+    print(f"emqlab run: the server was lost: {escaped(str(error))}; start it and run again", file=sys.stderr)
+    return LOST
 
 
 def _runnable(cases: list[Case], executor: str) -> None:

@@ -56,7 +56,7 @@ class ScriptedExecutor(Executor):
             return
         try:
             answers = pipe.execute(raise_on_error=False)
-        except redis.ConnectionError as error:
+        except (redis.ConnectionError, redis.TimeoutError) as error:
             raise errors.ServerLost(str(error)) from error
         for (place, script), answer in zip(sent, answers, strict=True):
             reply = settled(answer)

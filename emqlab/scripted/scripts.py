@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import resources
 
 _PREFIX = (
-    "local server, told = redis, {} "
+    "local server, told, failed = redis, {}, nil "
     "local function box(v) local t = type(v) "
     "if t == 'string' then return {'s', v} end "
     "if t == 'number' then return {'i', string.format('%.17g', v)} end "
@@ -23,12 +23,15 @@ _PREFIX = (
     # No debug library on real servers: an error raised two frames up carries the body's line.
     "local _, at = pcall(error, '@', 3) local reply = server.pcall(...) "
     "told[#told + 1] = {string.match(at, ':(%d+):') or '0', sent, box(reply)} "
-    "if type(reply) == 'table' and reply.err then error(reply) end return reply end}, {__index = server}) "
+    "if type(reply) == 'table' and reply.err then failed = reply error(reply) end return reply end}, "
+    "{__index = server}) "
     "local function body() "
 )
 _SUFFIX = (
     "\nend local fine, reply = pcall(body) "
     "if fine then reply = box(reply) "
+    # Real servers' pcall hands back the text of a raised error reply, and so does a runtime error.
+    "elseif failed and (reply == failed or reply == failed.err) then reply = {'e', failed.err} "
     "elseif type(reply) == 'table' and reply.err then reply = {'e', reply.err} "
     "else reply = {'x', tostring(reply)} end return {reply, told}"
 )

@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -10,6 +11,7 @@ import redis
 from emqlab import keys
 from emqlab.servers import fake
 from emqlab.servers.clock import VirtualClock
+from emqlab.transitions import Call
 
 
 class EmbeddedServer:
@@ -17,7 +19,9 @@ class EmbeddedServer:
 
     name = "embedded"
     movable = True
+    ticks = False
     restartable = True
+    foreign: frozenset[bytes] = frozenset()
 
     def __init__(self, commands: list[fake.Command], seed: int = 0) -> None:
         self._commands = commands
@@ -60,6 +64,9 @@ class EmbeddedServer:
         self._starts += 1
         self._fake.run_id = self._epoch()
         self._fake.forget_scripts()
+
+    def admit(self, queue: bytes, raw: Sequence[Sequence[bytes]], calls: Iterable[Call]) -> None:
+        """Anything goes: the server is the lab's own."""
 
     def begin_case(self, queue: bytes) -> None:
         """Start from nothing: no key, the first epoch, the clock at its beginning, the wire version claimed."""

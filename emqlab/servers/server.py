@@ -1,9 +1,12 @@
 """What a lab asks of any server."""
 
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import redis
+
+from emqlab.transitions import Call
 
 
 class Server(Protocol):
@@ -11,7 +14,8 @@ class Server(Protocol):
 
     #: ``embedded``, ``valkey`` or ``remote``: the name in cases' ``servers`` and in reports.
     name: str
-    #: Whether ``advance`` and ``restart`` can be had.
+    #: Whether the clock runs by itself, and whether ``advance`` and ``restart`` can be had.
+    ticks: bool
     movable: bool
     restartable: bool
     client: redis.Redis
@@ -39,6 +43,15 @@ class Server(Protocol):
 
     def connect(self, **options: Any) -> redis.Redis:
         """One more client."""
+
+    #: Keys under ``{emq}:`` that were there before the case: they are somebody else's.
+    foreign: frozenset[bytes]
+
+    def admit(self, queue: bytes, raw: Sequence[Sequence[bytes]], calls: Iterable[Call]) -> None:
+        """Look at a case before it is begun: its raw commands as they are sent, and its transitions.
+
+        Raises CannotRun when it would touch what is not its own.
+        """
 
     def begin_case(self, queue: bytes) -> None:
         """Make sure that a case finds an empty queue, and nothing of the case before it."""

@@ -3,12 +3,15 @@
 import io
 import json
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from emqlab.parity.command import run
+from tests.servers import loopback
 
 CLAIM = {"verb": "claim", "lease_ms": "30000"}
 GOOD: dict[str, Any] = {"name": "fine", "queue": "q", "about": "an empty queue", "when": [CLAIM]}
@@ -255,9 +258,10 @@ def test_a_bad_file_stops_the_good_ones_before_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"server": "valkey"}, "embedded"),
-        ({"server": "redis://localhost:1"}, "embedded"),
-        ({"native": "optimistic"}, "--native optimistic is for a server of your own"),
+        ({"server": "nonsense"}, "server must be embedded, valkey, auto, or a URL"),
+        ({"server": "redis://127.0.0.1:1"}, "redis://127.0.0.1:1 can't be reached"),
+        ({"native": "optimistic"}, "--native optimistic is for a server of your own; give --server a URL"),
+        ({"native": "optimistic", "server": "embedded"}, "--native optimistic is for a server of your own"),
     ],
 )
 def test_a_server_that_is_not_to_be_had_is_two(
@@ -265,7 +269,72 @@ def test_a_server_that_is_not_to_be_had_is_two(
 ) -> None:
     """One sentence with the cure."""
     assert 2 == go(write(tmp_path, "a.json", GOOD), **options)[0]  # type: ignore[arg-type]
-    assert sentence in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert 1 == told.count("\n")
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The URL of a server of one's own."""
+    with loopback.server() as process:
+        yield loopback.url(process)
+
+
+COST = re.compile(
+    r"optimistic host: (\d+) calls, (\d+\.\d) round trips a call, 0 retries(, \d+\.\d times a scripted call's time)?\n"
+)
+
+
+def test_a_url_and_what_the_optimistic_host_cost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], address: str
+) -> None:
+    """The server is called remote; the cost is told on stderr, and the scripts' time only when they were run."""
+    file = write(tmp_path, "a.json", GOOD, {**GOOD, "name": "again"})
+    status, lines = go(file, server=address, native="optimistic")
+    both = COST.fullmatch(capsys.readouterr().err)
+    assert (0, ["remote"] * 4) == (status, [json.loads(line)["server"] for line in lines])
+    assert both is not None
+    # The first call finds out about its connection: 5 round trips, then 4.
+    assert ("2", "4.5") == both.groups()[:2]
+    assert both[3] is not None
+    assert 0 == go(file, server=address, native="optimistic", executor="native")[0]
+    alone = COST.fullmatch(capsys.readouterr().err)
+    assert alone is not None
+    assert alone[3] is None
+
+
+def test_nothing_is_told_of_a_host_that_was_not_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], address: str
+) -> None:
+    """No call, no figure."""
+    file = write(tmp_path, "a.json", GOOD)
+    assert 0 == go(file, server=address, native="optimistic", executor="scripted")[0]
+    assert "" == capsys.readouterr().err
+
+
+def test_a_refused_case_is_two_and_the_others_are_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], address: str
+) -> None:
+    """File, case and reason on stderr; the last line of the table counts it."""
+    file = write(tmp_path, "a.json", {**GOOD, "name": "bad", "given": [["FLUSHALL"]]}, GOOD)
+    status, lines = go(file, server=address, native="optimistic", as_json=False)
+    assert (2, "2 cases, 0 did not hold, 1 not run") == (status, lines[-1])
+    assert f"{file}: bad: not run: 'FLUSHALL' could reach beyond the queue" in capsys.readouterr().err
+
+
+def test_the_environment_names_a_server_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    """``$EMQLAB_SERVER`` where ``--server`` is not given."""
+    monkeypatch.setenv("EMQLAB_SERVER", address)
+    status, lines = go(write(tmp_path, "a.json", GOOD), native="optimistic", executor="native")
+    assert (0, "remote") == (status, json.loads(lines[0])["server"])
+
+
+def test_the_lab_s_own_server_takes_the_optimistic_host_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Asked for by name: the same verbs, run from here, on the server the lab starts."""
+    status, lines = go(write(tmp_path, "a.json", GOOD), server="valkey", native="optimistic")
+    assert (0, ["valkey"] * 2) == (status, [json.loads(line)["server"] for line in lines])
+    assert "optimistic host: 1 calls" in capsys.readouterr().err
 
 
 def test_a_lane_step_needs_scripts_this_release_has_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,7 +34,7 @@ def reason(at: At) -> str:
         return "The server is short of memory and refuses the command"
     if text.startswith("NOPERM"):
         return "This user may not do that"
-    if "command arguments must be" in text:
+    if "command arguments must be" in text.lower():
         return "An argument is missing or not a number"
     return f"{shown(at.command[0])} is refused"
 

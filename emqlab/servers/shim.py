@@ -1,0 +1,114 @@
+"""The clock of a real server, moved by a small shared object that is preloaded into it (Linux)."""
+
+import mmap
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from emqlab.errors import ServerLost
+
+_SOURCE = Path(__file__).with_name("clock_shim.c")
+
+#: The words of the file that the shim looks at (clock_shim.c).
+_OFFSET, _STILL, _PROCESS = range(3)
+_SIZE = 24
+
+#: How long a server may take to show a moved clock; it takes one command, or a millisecond on Valkey 9.
+PATIENCE_S = 5.0
+
+
+def shim_files() -> dict[str, str]:
+    """The shim's C file, name -> text."""
+    return {_SOURCE.name: _SOURCE.read_text(encoding="utf-8")}
+
+
+def clock_shim(tell: Callable[[str], None] | None = None) -> Path | None:
+    """The built shim, or None where there can be none: not on Linux, or no C compiler.
+
+    ``tell`` hears a line if it has to be built.
+    """
+    from emqlab.native.module.build import CannotBuild, shared_object
+
+    if sys.platform != "linux":
+        return None
+    try:
+        return shared_object("clock_shim", shim_files(), main=_SOURCE.name, tell=tell)
+    except CannotBuild:
+        return None
+
+
+class ShimClock:
+    """The real time plus an offset, or a moment at which it stands still, for the one server that preloads it."""
+
+    def __init__(self, shim: Path, file: Path) -> None:
+        self._shim = shim
+        self._file = file
+        file.write_bytes(bytes(_SIZE))
+        with file.open("r+b") as opened:
+            self._map = mmap.mmap(opened.fileno(), _SIZE)
+        # A 64-bit item is written in one store: the server never reads half of one.
+        self._words = memoryview(self._map).cast("q")
+
+    def environment(self, given: Mapping[str, str]) -> dict[str, str]:
+        """What the server's environment must hold, as names that its launcher understands."""
+        before = given.get("LD_PRELOAD")
+        # A sanitizer's own library must stay the first.
+        preload = f"{before}:{self._shim}" if before else str(self._shim)
+        return {"EMQLAB_PRELOAD": preload, "EMQLAB_CLOCK": str(self._file)}
+
+    @property
+    def watched(self) -> bool:
+        """Whether a server looks at this clock: one that is linked statically never will."""
+        return self._words[_PROCESS] != 0
+
+    @property
+    def moved(self) -> bool:
+        """Whether it shows anything but the real time."""
+        return self._words[_OFFSET] != 0 or self._words[_STILL] != 0
+
+    def advance(self, ms: int, shown_us: Callable[[], int]) -> None:
+        """Move it by ``ms``; comes back when the server, asked by ``shown_us``, shows it. Raises ServerLost."""
+        if self._words[_STILL]:
+            self.stand(self._words[_STILL] // 1000 + ms, shown_us)
+            return
+        self._run(self._words[_OFFSET] + ms * 1000, ms > 0, shown_us)
+
+    def stand(self, at_ms: int, shown_us: Callable[[], int]) -> None:
+        """Let it stand still at ``at_ms`` since 1970, until moved. Raises ServerLost."""
+        self._words[_STILL] = at_ms * 1000
+        # Valkey 9 counts on by itself for up to a millisecond before it looks again.
+        _await(lambda: shown_us() // 1000 == at_ms)
+
+    def reset(self, shown_us: Callable[[], int]) -> None:
+        """Let it show the real time again. Raises ServerLost."""
+        forwards = self._words[_STILL] // 1000 < time.time() * 1000 if self._words[_STILL] else self._words[_OFFSET] < 0
+        self._words[_STILL] = 0
+        self._run(0, forwards, shown_us)
+
+    def _run(self, offset: int, forwards: bool, shown_us: Callable[[], int]) -> None:
+        self._words[_OFFSET] = offset
+        written = _real_us()
+        if forwards:
+            _await(lambda: shown_us() >= written + offset)
+        else:
+            _await(lambda: shown_us() <= _real_us() + offset)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._words.release()
+        self._map.close()
+
+
+def _real_us() -> int:
+    return time.time_ns() // 1000
+
+
+def _await(shown: Callable[[], bool]) -> None:
+    """Ask until the moved time is shown: each question makes the server look at its clock again."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not shown():
+        if time.monotonic() > deadline:
+            raise ServerLost(f"the server did not show its moved clock within {PATIENCE_S:.0f} s")
+        os.sched_yield()

