@@ -1,15 +1,16 @@
-"""Run the course, or every check of it, from a clone: no installation before, nothing left outside the clone.
+"""Run the course, or every check of it, from a clone: no installation before, nothing left running.
 
     python3 binder/here.py          opens the course
     python3 binder/here.py test     runs every check and reports each
 
-The first form takes the options of `emqlab course` (--port N, --no-browser). Everything made is in .venv.
+The first form takes the options of `emqlab course` (--port N, --no-browser). Everything made is in .venv. The second
+one also wants a Chromium, a Redis, a C compiler and node's redis client. As root of a Debian or Ubuntu it installs the
+packages it does not find (chromium, redis-tools, gcc); elsewhere it says what is missing and how to get it.
 """
 
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -18,12 +19,14 @@ from pathlib import Path
 if sys.version_info < (3, 11):  # noqa: UP036  this file is what an older Python is started with
     sys.exit("emqlab needs Python 3.11 or newer, and this is {}.{}.".format(*sys.version_info))
 
-CLONE = Path(__file__).resolve().parent.parent
-VENV = CLONE / ".venv"
+if not __package__:
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from binder.outside import CLONE, PYTHON, VENV, apt_install, ensure_tools, is_debian_root, run
+
 STAMP = VENV / "emqlab-installed.json"
 HOME = VENV / "home"
 BROWSERS = VENV / "browsers"
-PYTHON = VENV / "bin" / "python"
 TEST_SECONDS = 300
 
 Check = tuple[str, list[str], dict[str, str]]
@@ -31,23 +34,6 @@ Check = tuple[str, list[str], dict[str, str]]
 
 class CannotGoOn(Exception):
     """One sentence that says what is missing and what to do."""
-
-
-def run(command: list[str], environment: dict[str, str] | None = None) -> bool:
-    """Run ``command`` in the clone, its output shown as it comes; whether it went well."""
-    return subprocess.run(command, cwd=CLONE, env=environment, check=False).returncode == 0
-
-
-def is_debian_root() -> bool:
-    """Whether packages of a Debian or Ubuntu can be installed from here."""
-    return hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get") is not None
-
-
-def apt_install(package: str) -> bool:
-    """Install a Debian package, reading the list of packages again only when that is needed."""
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    install = ["apt-get", "install", "-y", "--no-install-recommends", package]
-    return run(install, environment) or (run(["apt-get", "update"], environment) and run(install, environment))
 
 
 def can_make_venv() -> bool:
@@ -158,7 +144,7 @@ def check_environment(browser: str | None) -> dict[str, str]:
     """The environment of every check: a home of its own, so that the user's is neither read nor written."""
     own = {"HOME": str(HOME), "EMQLAB_PROGRESS": str(HOME / "progress.json")}
     caches = {name: str(HOME / name.lower()) for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")}
-    unwanted = {"EMQLAB_SERVER", "PYTEST_ADDOPTS", "PYTHONHOME", "PYTHONPATH"}
+    unwanted = {"EMQLAB_SERVER", "EMQLAB_SERVER_BINARY", "PYTEST_ADDOPTS", "PYTHONHOME", "PYTHONPATH"}
     kept = {name: value for name, value in os.environ.items() if name not in unwanted}
     chromium = {"EMQLAB_CHROMIUM": browser} if browser else {}
     path = os.pathsep.join([str(PYTHON.parent), os.environ.get("PATH", os.defpath)])
@@ -203,6 +189,7 @@ def test() -> int:
         wrong = os.environ.get("EMQLAB_CHROMIUM")
         cure = "unset EMQLAB_CHROMIUM, which names none" if wrong else "sudo apt-get install chromium"
         print(f"There is no Chromium, so the browser tests will fail: {cure}", flush=True)
+    ensure_tools()
     environment = check_environment(browser)
     warm_up(environment)
     results = []

@@ -109,6 +109,26 @@ def parser() -> Parser:
     run_options(run)
     run.set_defaults(call=call_run)
 
+    from emqlab.bench import options as bench_options
+    from emqlab.native.module.command import native_options
+    from emqlab.serve import serve_options
+
+    serve = commands.add_parser("serve", help="start a server with the verbs, for your own client")
+    serve_options(serve)
+    serve.set_defaults(call=call_serve)
+
+    bench = commands.add_parser(
+        "bench",
+        help="measure the verbs, scripted against native",
+        description=bench_options.ABOUT,
+        epilog=bench_options.STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    bench_options.bench_options(bench)
+    bench.set_defaults(call=call_bench)
+
+    native_options(commands.add_parser("native", help="build the native verbs as a module that a server loads"))
+
     doctor = commands.add_parser("doctor", help="look at this machine: what is there, what it makes possible")
     doctor.add_argument("--json", action="store_true", help="one JSON object")
     doctor.set_defaults(call=call_doctor)
@@ -137,6 +157,27 @@ def call_run(options: argparse.Namespace) -> int:
         native=options.native,
         as_json=options.json,
     )
+
+
+def call_bench(options: argparse.Namespace) -> int:
+    """``emqlab bench``."""
+    from emqlab.bench.command import bench
+
+    return bench(
+        server=options.server,
+        verbs=options.verbs,
+        rounds=options.rounds,
+        chart=options.chart,
+        memory=options.memory,
+        as_json=options.json,
+    )
+
+
+def call_serve(options: argparse.Namespace) -> int:
+    """``emqlab serve``."""
+    from emqlab.serve import serve
+
+    return serve(port=getattr(options, "port", None), socket=options.socket, data=options.data)
 
 
 def call_doctor(options: argparse.Namespace) -> int:

@@ -8,15 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from binder import here
+from binder import here, outside
 
 
-def test_it_needs_nothing_but_python() -> None:
-    """A fresh clone has no packages, so only the standard library is imported."""
-    tree = ast.parse(Path(here.__file__).read_text(encoding="utf-8"))
+@pytest.mark.parametrize("file", [here.__file__, outside.__file__], ids=["here", "outside"])
+def test_it_needs_nothing_but_python(file: str) -> None:
+    """A fresh clone has no packages, so only the standard library is imported, and its neighbour."""
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert {name.partition(".")[0] for name in names | modules} <= sys.stdlib_module_names
+    assert {name.partition(".")[0] for name in names | modules} <= sys.stdlib_module_names | {"binder"}
+
+
+def test_it_can_be_started_from_anywhere(tmp_path: Path) -> None:
+    """As a file, it finds its neighbour in the clone, whatever folder it is started in."""
+    command = [sys.executable, "-I", here.__file__, "--help"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Run the course, or every check of it")
 
 
 def test_an_older_python_is_told_so_before_anything_else() -> None:
@@ -77,12 +85,12 @@ def test_the_checks_touch_nothing_outside_the_clone() -> None:
     environment = here.check_environment(None)
     places = {name for name in environment if name.startswith(("XDG_CACHE", "XDG_CONFIG", "XDG_DATA_HOME"))}
     for name in {"HOME", "EMQLAB_PROGRESS", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "MPLCONFIGDIR", *places}:
-        assert Path(environment[name]).is_relative_to(here.VENV), name
+        assert Path(environment[name]).is_relative_to(outside.VENV), name
 
 
 def test_what_a_user_has_set_does_not_reach_the_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server, a path or pytest options of the user's own would make the checks another user's."""
-    for name in ("EMQLAB_SERVER", "PYTHONPATH", "PYTEST_ADDOPTS"):
+    for name in ("EMQLAB_SERVER", "EMQLAB_SERVER_BINARY", "PYTHONPATH", "PYTEST_ADDOPTS"):
         monkeypatch.setenv(name, "theirs")
     assert "theirs" not in here.check_environment(None).values()
 
@@ -105,6 +113,7 @@ def test_a_failure_does_not_hide_the_checks_after_it(
 
     monkeypatch.setattr(here, "install", lambda test: None)
     monkeypatch.setattr(here, "ensure_browser", lambda: "chromium")
+    monkeypatch.setattr(here, "ensure_tools", lambda: None)
     monkeypatch.setattr(here, "warm_up", lambda environment: None)
     monkeypatch.setattr(here, "run", run)
     assert here.test() == 1

@@ -1,0 +1,1 @@
+"""``emqlab bench``: the executors' speed, measured by the server itself. README.md here says how to read it."""
