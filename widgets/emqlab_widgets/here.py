@@ -10,7 +10,9 @@ from emqlab_widgets.table import Table
 
 def here(lab: Lab) -> Table:
     """Which server this is: its name, executors, clock (ms since 1970) and epoch (the first characters)."""
-    clock = "stands still until you move it" if lab.server.movable else "runs by itself"
+    clock = "runs by itself" if lab.server.ticks else "stands still until you move it"
+    if lab.server.ticks and lab.server.movable:
+        clock += ", and you can move it"
     other = "lab.restart()" if lab.server.restartable else "a restart of that server"
     rows = [
         ("server", lab.server.name),

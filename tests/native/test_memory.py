@@ -1,0 +1,34 @@
+"""The module gives back what it takes."""
+
+from contextlib import closing
+
+from tests.native.memory import MixedCalls, memory
+from tests.servers.real import each_server, real_server
+
+CALLS = 100_000
+#: What the server's own bookkeeping may move by: far less than a byte a call.
+SLACK = 16 * 1024
+#: Nothing of the server's own grows with the number of commands.
+QUIET = {"appendonly": "no", "slowlog-log-slower-than": "-1", "latency-tracking": "no"}
+
+
+@each_server
+def test_memory_is_where_it_was_after_a_hundred_thousand_calls(name: str) -> None:
+    """Calls that write, that refuse and that are traced leave nothing behind but keys."""
+    with real_server(name, config=QUIET) as server, closing(MixedCalls(server)) as mixed:
+        mixed.run(CALLS // 10)
+        before = memory(server.client).used
+        mixed.run(CALLS)
+        grown = memory(server.client).used - before
+    assert grown < SLACK
+    assert 0.1 < mixed.refused / mixed.calls < 0.9
+
+
+@each_server
+def test_the_module_adds_less_than_a_mebibyte(name: str) -> None:
+    """What loading it takes of the server's memory."""
+    used = []
+    for module in (False, True):
+        with real_server(name, module=module, config=QUIET) as server:
+            used.append(memory(server.client).used)
+    assert used[1] - used[0] < 1 << 20
