@@ -570,6 +570,15 @@ def test_the_case_is_json_that_can_be_run(page: Page) -> None:
     ]
 
 
+def test_what_is_unfolded_stays_so_with_another_case(page: Page) -> None:
+    """A reader compares two cases without unfolding each again."""
+    stage = mount(page, picks=PICKS, recordings={"bad/1": POISONED, "ghost/1": RECORDINGS["claim/ghost"]})
+    stage.get_by_text("The case", exact=True).click()
+    page.get_by_label("the job").select_option("ghost")
+    expect(stage.locator("details[open]")).to_have_count(1)
+    expect(stage.locator("details[open]")).to_contain_text(RECORDINGS["claim/ghost"]["case"]["name"])
+
+
 def test_link_to_this_is_a_code_and_a_step(page: Page) -> None:
     """It says that it was copied, and before it is pressed what it is good for."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

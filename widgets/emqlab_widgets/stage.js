@@ -672,6 +672,8 @@ function render({ model, el }) {
     const side = h("div", { class: "side", ...hide }, h("div", { class: "head" }, h("p", { class: "name" }, "step"), big, asks), h("div", { class: "said" }), h("div", { class: "railbox" }, h("div", {}, railLabels())),
       h("div", { class: "ledger" }, rows.map((f, k) => lab(f, label(f), gap(k)))));
     const stage = h("div", { class: "stage", "data-n": n, style: `--n:${n}` }, side, columns.map((c) => c.el));
+    // What the reader has unfolded stays so when another pick brings another run.
+    const unfolded = [...body.querySelectorAll("footer details[open] > summary")].map((s) => s.textContent);
     body.replaceChildren();
     body.time = null;
     if (model.get("view") === "workers" && !held) {
@@ -679,6 +681,7 @@ function render({ model, el }) {
       body.append(h("div", { class: "timebox" }, body.time));
     }
     body.append(stage, held ? h("p", { class: "waiting" }, "Answer first. Then the run shows every command, in order.") : traceTable(), foot());
+    body.querySelectorAll("footer summary").forEach((s) => { s.parentNode.open = unfolded.includes(s.textContent); });
   }
   function aboutCase(n) {
     const div = model.get("divergences") ?? {}, d = rec.case?.differs ?? [];
