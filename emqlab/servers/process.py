@@ -240,6 +240,10 @@ def _reason(log: Path, begin: int) -> str:
     for place, line in enumerate(said):
         if "FATAL CONFIG FILE ERROR" in line:
             return ": ".join(reversed([part.removeprefix(">>> ") for part in said[place + 2 :]])) or line
+    ours = [line.partition("emqlab: ")[2] for line in said if "> emqlab: " in line]
+    if ours:
+        # What the module itself said when it refused to be loaded is all there is to know.
+        return ours[-1]
     told = [line for line in said if line and not line.startswith(_CHATTER)]
     return "; ".join(told[-3:]) or "it printed nothing"
 

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 import redis
 
+from emqlab.native.module import NoCompiler, module_files
+from emqlab.native.module.build import shared_object
 from emqlab.servers import process as process_module
 from emqlab.servers.binaries import NoServer, find_binary
 from emqlab.servers.process import CannotStart, ServerProcess
@@ -385,3 +387,23 @@ def test_ctrl_c_in_the_terminal_reaches_the_lab_only(server: ServerProcess) -> N
     assert pid is not None
     sessions = {os.getsid(0), os.getsid(pid), os.getsid(server._held._watcher._shell.pid)}
     assert 3 == len(sessions)
+
+
+def test_a_server_that_is_too_old_for_the_module_is_told_by_the_module(binary: Path) -> None:
+    """What the server lacks is named in the module's own sentence; the rest of the log stays in the log."""
+    files = module_files()
+    needed = "#define NEEDED(API)"
+    assert 1 == files["api.h"].count(needed)
+    files["api.h"] = files["api.h"].replace(needed, f"{needed} API(int, FunctionOfTomorrow, (void))")
+    try:
+        demanding = shared_object("emq-demanding", files, main="module.c")
+    except NoCompiler as error:
+        pytest.skip(str(error))
+    server = ServerProcess(binary, modules=[demanding])
+    with pytest.raises(CannotStart) as caught:
+        server.start()
+    server.close()
+    assert str(caught.value) == (
+        f"{binary} did not start: this server is too old, use Valkey 8 or Redis 7.0 or newer;"
+        " it has no FunctionOfTomorrow"
+    )
