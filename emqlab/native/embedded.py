@@ -9,8 +9,6 @@ from emqlab.native.host import READ, Refusal, Value
 from emqlab.native.verbs import VERBS, Verb
 from emqlab.servers.fake import Command, CommandError, Session
 
-NOPERM = b"NOPERM No permissions to access a key"
-
 #: One thing a verb did: its phase (read, guard, write), the command and the reply.
 Told = tuple[str, tuple[bytes, ...], Any]
 
@@ -32,7 +30,7 @@ class EmbeddedHost:
 
     def open(self, key: bytes, access: int) -> None:
         if not self._session.may(key, access):
-            raise Refusal(NOPERM)
+            raise Refusal(texts.NOPERM)
 
     def read(self, cmd: bytes, *args: bytes) -> Any:
         if self._writing:

@@ -4,6 +4,8 @@ WRONGTYPE = b"WRONGTYPE Operation against a key holding the wrong kind of value"
 NOT_INTEGER = b"ERR hash value is not an integer"
 OVERFLOW = b"ERR increment or decrement would overflow"
 
+NOPERM = b"NOPERM No permissions to access a key"
+
 FENCE = b"EMQFENCE wire version "
 HOST = b"EMQHOST unexpected reply"
 KIND = b"EMQKIND job id must be JOB-namespaced"

@@ -12,7 +12,7 @@ import pytest
 import emqlab.native.module
 from emqlab.native.host import Refusal
 from emqlab.native.module.build import NoCompiler, shared_object
-from emqlab.native.module.compiler import compile_verbs
+from emqlab.native.module.compiler import c_name, compile_verbs
 from emqlab.native.module.sources import read
 
 _MODULE = Path(emqlab.native.module.__file__).parent
@@ -63,7 +63,7 @@ class Compiled:
                 self._places[source.name, name] = len(rows)
                 count = len([arg for arg in node.args.args if arg.arg != "host"])
                 given = "".join(f", a[{place}]" for place in range(count))
-                rows.append((f"{source.name}_{name}", given))
+                rows.append((c_name(source.name, name), given))
         table = [f"static Value call_{n}(Call *c, const Value *a) {{ (void)a; return {f}(c{g}); }}"
                  for n, (f, g) in enumerate(rows)]  # fmt: skip
         table.append(f"static Function *const TABLE[] = {{{', '.join(f'call_{n}' for n in range(len(rows)))}}};\n")

@@ -126,7 +126,6 @@ static void answer(Call *c, int place, const char *in, Out *out) {
 /* Runs one function; how many bytes of the answer were written to out. */
 __attribute__((visibility("default"))) long call_function(int place, const char *in, char *out, long room) {
   S_Alloc = malloc;
-  S_Realloc = realloc;
   S_Free = free;
   Call *c = calloc(1, sizeof *c);
   c->free = c->arena;

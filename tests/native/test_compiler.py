@@ -8,7 +8,7 @@ import pytest
 
 from emqlab.native.module import module_files
 from emqlab.native.module.build import CannotBuild, compilers, shared_object
-from emqlab.native.module.compiler import c_text, compile_verbs
+from emqlab.native.module.compiler import c_name, c_text, compile_verbs
 from emqlab.native.module.sources import NotInSubset, verb_texts
 
 HEAD = """\
@@ -233,7 +233,7 @@ def test_the_verbs_are_inside_the_subset() -> None:
     text = compile_verbs()
     for file, source in verb_texts().items():
         for name in re.findall(r"^def (\w+)", source, re.MULTILINE):
-            assert re.search(rf"^static Value {file}_{name}\([^;\n]*\) \{{$", text, re.MULTILINE), (file, name)
+            assert re.search(rf"^static Value {c_name(file, name)}\([^;\n]*\) \{{$", text, re.MULTILINE), (file, name)
 
 
 def test_names_that_are_assigned_on_every_way_are_taken() -> None:

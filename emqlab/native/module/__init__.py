@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from emqlab import keys
+from emqlab.native import texts
 from emqlab.native.module.build import CannotBuild, NoCompiler, Tell, shared_object
 from emqlab.native.module.catalogue import catalogue
-from emqlab.native.module.compiler import compile_verbs
+from emqlab.native.module.compiler import c_text, compile_verbs
 from emqlab.native.module.sources import NotInSubset, read, verb_texts
 
 _HERE = Path(__file__).parent
@@ -13,10 +15,17 @@ _HERE = Path(__file__).parent
 
 def module_files() -> dict[str, str]:
     """Every C file of the module, file name -> text; ``module.c`` is the one to compile."""
-    texts = verb_texts()
-    sources = {source.name: source for source in read(texts)}
+    python = verb_texts()
+    sources = {source.name: source for source in read(python)}
     hand = {file.name: file.read_text(encoding="utf-8") for file in sorted(_HERE.glob("*.[ch]"))}
-    return {**hand, "verbs.h": compile_verbs(texts) + "\n" + catalogue(sources)}
+    return {**hand, "texts.h": _texts(), "verbs.h": compile_verbs(python) + "\n" + catalogue(sources)}
+
+
+def _texts() -> str:
+    """What the hand-written files say and ask for, from the one place of each."""
+    said = {name: getattr(texts, name) for name in ("WRONGTYPE", "NOPERM", "FENCE", "HOST")}
+    said |= {"VERSION_KEY": keys.VERSION_KEY, "VERSION": keys.VERSION}
+    return "".join(f"static const char {name}[] = {c_text(text)};\n" for name, text in said.items())
 
 
 def module_path(tell: Tell | None = None, *, flags: Sequence[str] = ()) -> Path:

@@ -22,9 +22,9 @@ typedef void EventHandler(Context *, ServerEvent, uint64_t, void *);
 /* returns, name, parameters: without these the module is not loaded */
 #define NEEDED(API)                                                                        \
   API(void *, Alloc, (size_t))                                                             \
-  API(void *, Realloc, (void *, size_t))                                                   \
   API(void, Free, (void *))                                                                \
   API(void, Log, (Context *, const char *, const char *, ...))                             \
+  API(int, IsModuleNameBusy, (const char *))                                               \
   API(void, SetModuleAttribs, (Context *, const char *, int, int))                          \
   API(int, CreateCommand, (Context *, const char *, Handler *, const char *, int, int, int)) \
   API(Command *, GetCommand, (Context *, const char *))                                    \
@@ -68,6 +68,8 @@ typedef void EventHandler(Context *, ServerEvent, uint64_t, void *);
   API(int, ZsetRangeEndReached, (Key *))                                                   \
   API(void, ZsetRangeStop, (Key *))                                                        \
   API(ServerString *, GetCurrentUserName, (Context *))                                     \
+  API(unsigned long long, GetClientId, (Context *))                                        \
+  API(ServerString *, GetClientUserNameById, (Context *, uint64_t))                        \
   API(int, SubscribeToServerEvent, (Context *, ServerEvent, EventHandler *))               \
   API(User *, GetModuleUserFromUserName, (ServerString *))                                 \
   API(void, FreeModuleUser, (User *))                                                      \
@@ -85,9 +87,10 @@ WELCOME(DECLARE)
 #undef DECLARE
 
 enum { OK = 0, ERR = 1 };
-enum { OPEN_READ = 1, OPEN_WRITE = 2 };
+enum { OPEN_READ = 1, OPEN_WRITE = 2, OPEN_SILENTLY = 0xf << 16 };
 /* A key counts as modified when we say so, not when a handle that could have written is closed. */
-enum { OPTION_NO_IMPLICIT_SIGNAL = 1 << 1 };
+enum { OPTION_NO_IMPLICIT_SIGNAL = 1 << 1, OPTION_ASYNC_LOAD = 1 << 2, OPTION_SLOT_MIGRATION = 1 << 5 };
+enum { EVENT_LOOP = 15, AFTER_SLEEP = 1 };
 enum { EVENT_GENERIC = 1 << 2, EVENT_HASH = 1 << 6, EVENT_ZSET = 1 << 7 };
 enum { ZADD_ADDED = 1 << 2, ZADD_UPDATED = 1 << 3 };
 #define HASH_DELETE ((ServerString *)1)
@@ -177,7 +180,6 @@ static const char *find_api(Context *context) {
 #ifdef EMQ_LIBC_ALLOC
   /* For a build with sanitizers, which watch over the C library's memory only. */
   S_Alloc = malloc;
-  S_Realloc = realloc;
   S_Free = free;
 #endif
 #define CHECK(type, name, takes) \

@@ -1,5 +1,5 @@
 /* Commands that are called rather than done through the key interface: all of a traced call, and those that the runtime
- * has no shorter way for. */
+ * has no shorter way for. What is called may touch any key, so whatever is open is settled first. */
 
 static Value from_reply(Call *c, Reply *reply) {
   size_t size;
@@ -34,11 +34,11 @@ static void tell(Call *c, const char *phase, const Bytes *command, size_t count,
 
 static Value call(Call *c, const char *phase, const char *how, Bytes *command, size_t count, const Value *args) {
   ServerString *given[16];
-  if (count > 16) broken(c, "EMQHOST too many arguments");
+  if (count > 16) refuse_text(c, "EMQHOST too many arguments");
   for (size_t i = 0; i < count; i++) given[i] = string_of(c, bytes_of(c, args[i]));
   settle(c);
   Reply *answer = S_Call(c->context, command->at, how, given, count);
-  if (!answer) broken(c, "EMQHOST the server did not run the command");
+  if (!answer) refuse_text(c, "EMQHOST the server did not run the command");
   Value reply = from_reply(c, answer);
   S_FreeCallReply(answer);
   tell(c, phase, command, count, args, reply);
@@ -48,13 +48,13 @@ static Value call(Call *c, const char *phase, const char *how, Bytes *command, s
 
 /* E: a refused call answers with an error reply, too. */
 static Value host_read(Call *c, Value command, size_t count, const Value *args) {
-  if (c->writing) broken(c, "EMQHOST a verb read after begin_writes");
+  if (c->writing) refuse_text(c, "EMQHOST a verb read after begin_writes");
   return call(c, "read", "Ev", bytes_of(c, command), count, args);
 }
 
 /* !: to replicas and the append-only file. No M: a verb that was let in is never stopped half-way for memory. */
 static Value host_write(Call *c, Value command, size_t count, const Value *args) {
-  if (!c->writing) broken(c, "EMQHOST a verb wrote before begin_writes");
+  if (!c->writing) refuse_text(c, "EMQHOST a verb wrote before begin_writes");
   return call(c, "write", "!Ev", bytes_of(c, command), count, args);
 }
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from emqlab.native.module.compiler import c_text
+from emqlab.native.module.compiler import c_name, c_text
 from emqlab.native.module.sources import Source
 from emqlab.transitions import OF_COMMAND, Transition
 
@@ -48,7 +48,7 @@ def real_keys(transition: Transition) -> int:
 def _tables(transition: Transition) -> Iterator[str]:
     verb = transition.verb
     yield f"static int {verb}_command(Context *context, ServerString **argv, int argc) {{"
-    yield f"  return run(context, argv, argc, {verb}_{verb});"
+    yield f"  return run(context, argv, argc, {c_name(verb, verb)});"
     yield "}"
     yield f"static KeySpec {verb}_keys[] = {{"
     for place, key in enumerate(transition.keys):
@@ -92,7 +92,7 @@ def _row(command: str, transition: Transition, summary: str) -> str:
     # The pairs are one or more, each of two words.
     arity = -(count + 1) if "pairs" in transition.args else count
     return (
-        f'  {{"{command.lower()}", {verb}_{verb}, {verb}_command, "{flags}", {real_keys(transition)},\n'
+        f'  {{"{command.lower()}", {c_name(verb, verb)}, {verb}_command, "{flags}", {real_keys(transition)},\n'
         f"   {{.version = &INFO_VERSION, .summary = {c_text(shown.encode())},\n"
         f'    .complexity = {c_text(_COMPLEXITY.get(verb, _ONE).encode())}, .since = "1.0.0", .arity = {arity},\n'
         f"    .key_specs = {verb}_keys, .arguments = {verb}_arguments}}}},"

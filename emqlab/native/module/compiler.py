@@ -1,6 +1,9 @@
 """Compiles the verbs to C: the subset of Python that they keep to, one C function each, against ``values.h``.
 
-What C can't do as Python does is refused here, with file and line. ``#line`` points C tools back at the Python.
+What C can't do as Python does is refused here, with file and line. ``#line`` points C tools back at the Python. What
+only shows while a verb runs ends its call with an EMQHOST reply where Python would go on: bytes or lists that are
+ordered, lists that are added, bytes that are looped over or unpacked, blanks that ``int`` would take, numbers beyond
+128 bits. And a tuple equals a list of the same values.
 """
 
 import ast
@@ -74,7 +77,7 @@ class _Function:
 
     def head(self) -> str:
         taken = "".join(f", Value v_{name}" for name in self.takes)
-        return f"static Value {_c_name(self.source, self.node.name)}(Call *c{taken})"
+        return f"static Value {c_name(self.source.name, self.node.name)}(Call *c{taken})"
 
     def text(self) -> str:
         self._block(self.node.body)
@@ -261,7 +264,7 @@ class _Function:
             if not (isinstance(given[0], ast.Name) and given[0].id == "host"):
                 self._refuse(node, "its first argument is the host")
             given = given[1:]
-        return f"{_c_name(source, name)}({', '.join(['c', *map(self._value, given)])})"
+        return f"{c_name(source.name, name)}({', '.join(['c', *map(self._value, given)])})"
 
     def _command(self, node: ast.Call, phase: str) -> str:
         match node.args:
@@ -340,8 +343,9 @@ def _summands(node: ast.expr) -> list[ast.expr]:
     return [node]
 
 
-def _c_name(source: Source, name: str) -> str:
-    return f"{source.name}_{name}"
+def c_name(file: str, name: str) -> str:
+    """The C name of a function of one of the files: never one of the runtime's own."""
+    return f"py_{file}__{name}"
 
 
 def _array(values: Sequence[str]) -> str:

@@ -53,7 +53,13 @@ static Handle *handle_of(Call *c, Bytes *name) {
     if (handle->used < oldest->used) oldest = handle;
   }
   if (oldest->name) close_key(c, oldest);
-  *oldest = (Handle){name, S_OpenKey(c->context, string_of(c, name), OPEN_READ | OPEN_WRITE), NULL, ++c->uses};
+  Key *key = S_OpenKey(c->context, string_of(c, name), OPEN_READ | OPEN_WRITE);
+  /* It may be gone this moment, its time being up, and another module that heard of it have touched any key. */
+  if (S_KeyType(key) == TYPE_EMPTY) {
+    close_keys(c);
+    oldest = c->handles;
+  }
+  *oldest = (Handle){name, key, NULL, ++c->uses};
   return oldest;
 }
 
@@ -64,7 +70,7 @@ SHARED Key *key_as(Call *c, Bytes *name, int type) {
   Key *key = key_of(c, name);
   int found = S_KeyType(key);
   if (found == TYPE_EMPTY) return NULL;
-  if (found != type) broken(c, WRONGTYPE);
+  if (found != type) refuse_text(c, WRONGTYPE);
   return key;
 }
 

@@ -1,9 +1,11 @@
 /* The module: every verb as a command of the server, and EMQ.TRACE, which runs one and tells what it did.
  * Built from this file, its headers and verbs.h, which is what the compiler makes of the Python. */
 
+#include <errno.h>
 #include <strings.h>
 
 #include "api.h"
+#include "texts.h"
 #include "values.h"
 
 #include "host.h"
@@ -41,7 +43,11 @@ static void reply_with(Context *context, Value value) {
       for (size_t i = 0; i < value.list->size; i++) reply_with(context, value.list->items[i]);
       break;
     case IS_ERROR: S_ReplyWithError(context, value.bytes->at); break;
-    default: S_ReplyWithLongLong(context, (long long)value.number);
+    default:
+      if (value.number > INT64_MAX || value.number < INT64_MIN)
+        S_ReplyWithError(context, "EMQHOST OverflowError: a reply beyond 64 bits");
+      else
+        S_ReplyWithLongLong(context, (long long)value.number);
   }
 }
 
@@ -79,16 +85,30 @@ static void finish(Call *c) {
   }
 }
 
+/* The caller's user; NULL where there is none: another module may call without one, and the server's own question
+ * falls over that. A client that is connected is asked for by its number; in a script, a call as its user is tried. */
+static User *user_of(Context *context) {
+  ServerString *name = S_GetClientUserNameById(context, S_GetClientId(context));
+  if (!name) {
+    errno = 0;
+    Reply *probe = S_Call(context, "emq.nobody", "C");
+    if (probe) S_FreeCallReply(probe);
+    if (!probe && errno == ENOTSUP) return NULL;
+    name = S_GetCurrentUserName(context);
+  }
+  User *user = S_GetModuleUserFromUserName(name);
+  S_FreeString(context, name);
+  return user;
+}
+
 /* Runs a body; its reply, or its refusal as an error. */
 static Value answer(Call *c, ServerString **argv, int argc, Body *body) {
   if (setjmp(c->end)) return error_line(c, c->refusal);
   /* A link or a log has no user to ask the rights of, and needs no verb: it carries effects. */
   if (S_GetContextFlags(c->context) & (CONTEXT_REPLICATED | CONTEXT_LOADING))
-    broken(c, "EMQHOST a verb is for clients; replication and the append-only file carry its effects");
-  ServerString *name = S_GetCurrentUserName(c->context);
-  c->user = S_GetModuleUserFromUserName(name);
-  S_FreeString(c->context, name);
-  if (!c->user) broken(c, NOPERM);
+    refuse_text(c, "EMQHOST a verb is for clients; replication and the append-only file carry its effects");
+  c->user = user_of(c->context);
+  if (!c->user) refuse_text(c, NOPERM);
   List *args = new_list(c, (size_t)argc);
   for (int i = 1; i < argc; i++) {
     size_t size;
@@ -110,6 +130,8 @@ static int run(Context *context, ServerString **argv, int argc, Body *body) {
 
 /* -- EMQ.TRACE verb numkeys key… arg…: [reply or error, [[phase, command…, reply], …]] */
 
+enum { EMQ = sizeof "emq." - 1 };
+
 /* The verb of a name, with or without its EMQ. */
 static const Verb *verb_named(ServerString *word) {
   size_t size;
@@ -117,7 +139,7 @@ static const Verb *verb_named(ServerString *word) {
   for (size_t i = 0; i < sizeof VERBS / sizeof *VERBS; i++) {
     const char *name = VERBS[i].name;
     if (size == strlen(name) && strncasecmp(at, name, size) == 0) return &VERBS[i];
-    if (size == strlen(name + 4) && strncasecmp(at, name + 4, size) == 0) return &VERBS[i];
+    if (size == strlen(name + EMQ) && strncasecmp(at, name + EMQ, size) == 0) return &VERBS[i];
   }
   return NULL;
 }
@@ -131,9 +153,7 @@ static Value traced(Call *c, ServerString **argv, int argc, const Verb *verb) {
 
 /* Whether the caller may run the verb itself, on these keys. */
 static int may(Context *context, const Verb *verb, ServerString **argv, int argc) {
-  ServerString *name = S_GetCurrentUserName(context);
-  User *user = S_GetModuleUserFromUserName(name);
-  S_FreeString(context, name);
+  User *user = user_of(context);
   ServerString **asked = S_Alloc((size_t)argc * sizeof *asked);
   memcpy(asked, argv, (size_t)argc * sizeof *asked);
   asked[0] = S_CreateString(NULL, verb->name, strlen(verb->name));
@@ -202,6 +222,19 @@ static int declare(Context *context, const char *name, Handler *handler, const c
   return S_SetCommandACLCategories ? S_SetCommandACLCategories(command, "write") : OK;
 }
 
+/* The first command of the verbs that this server lacks, renamed perhaps, or NULL: its effects could not be replicated. */
+static const char *lacking_command(Context *context) {
+  static const char *const sent[] = {"DEL", "HSET", "HDEL", "HINCRBY", "ZADD", "ZREM", "ZPOPMIN"};
+  const char *lacking = NULL;
+  for (size_t i = 0; !lacking && i < sizeof sent / sizeof *sent; i++) {
+    Reply *answer = S_Call(context, "COMMAND", "cc", "INFO", sent[i]);
+    Reply *entry = answer ? S_CallReplyArrayElement(answer, 0) : NULL;
+    if (!entry || S_CallReplyType(entry) != REPLY_ARRAY) lacking = sent[i];
+    if (answer) S_FreeCallReply(answer);
+  }
+  return lacking;
+}
+
 static int refuse_to_load(Context *context, const char *why, const char *what) {
   if (S_Log) S_Log(context, "warning", "emqlab: %s %s", why, what);
   return ERR;
@@ -213,11 +246,14 @@ int RedisModule_OnLoad(Context *context, ServerString **argv, int argc) {
   const char *lacking = find_api(context);
   if (lacking)
     return refuse_to_load(context, "this server is too old, use Valkey 8 or Redis 7.0 or newer; it has no", lacking);
+  if (S_IsModuleNameBusy("emq")) return refuse_to_load(context, "the verbs are loaded already,", "by another --loadmodule");
   S_SetModuleAttribs(context, "emq", 1, 1);
-  S_SetModuleOptions(context, OPTION_NO_IMPLICIT_SIGNAL);
+  S_SetModuleOptions(context, OPTION_NO_IMPLICIT_SIGNAL | OPTION_ASYNC_LOAD | OPTION_SLOT_MIGRATION);
   if (!read_run_id(context)) return refuse_to_load(context, "INFO tells no", "run_id");
+  const char *command = lacking_command(context);
+  if (command) return refuse_to_load(context, "this server was told to rename or forget a command of the verbs,", command);
   is_cluster = (S_GetContextFlags(context) & CONTEXT_CLUSTER) != 0;
-  if (is_cluster && S_SubscribeToServerEvent(context, (ServerEvent){15, 1}, keep_version) != OK)
+  if (is_cluster && S_SubscribeToServerEvent(context, (ServerEvent){EVENT_LOOP, 1}, keep_version) != OK)
     return refuse_to_load(context, "the server tells no event", "EventLoop");
   for (size_t i = 0; i < sizeof CONSTANTS / sizeof *CONSTANTS; i++)
     CONSTANTS[i].string = S_CreateString(NULL, CONSTANTS[i].at, CONSTANTS[i].size);

@@ -1,4 +1,4 @@
-/* The reads of the verbs, through the key interface. */
+/* The reads of the verbs, through the key interface. TOLD_READ returns: in a traced call the command is called. */
 
 #include <math.h>
 

@@ -48,7 +48,7 @@ typedef struct Effect {
 typedef struct {
   Bytes *name;
   Key *key;
-  Effect *last; /* what was written to it; NULL as long as nothing was */
+  Effect *last; /* what was written to it last; NULL as long as nothing was, so it also says whether anything was */
   unsigned used;
 } Handle;
 
@@ -96,14 +96,15 @@ static _Noreturn void refuse_with(Call *c, Bytes *text) {
   longjmp(c->end, 1);
 }
 
-static _Noreturn void broken(Call *c, const char *why);
+static _Noreturn void refuse_text(Call *c, const char *why);
 
 static void *more(Call *c, size_t size) {
   size_t room = size > CHUNK / 4 ? size : CHUNK;
-  Chunk *chunk = S_Alloc(16 + room);
+  Chunk *chunk = S_Alloc(sizeof *chunk + 16 + room);
   chunk->next = c->chunks;
   c->chunks = chunk;
-  char *start = (char *)chunk + 16;
+  /* A Value needs 16 bytes' alignment, which not every server's memory has. */
+  char *start = (char *)(((uintptr_t)(chunk + 1) + 15) & ~(uintptr_t)15);
   if (room == CHUNK) {
     c->free = start + size;
     c->free_end = start + room;
@@ -133,20 +134,20 @@ SHARED Bytes *bytes_copy(Call *c, const char *at, size_t size) {
   return bytes_at(c, copy, size);
 }
 
-static _Noreturn void broken(Call *c, const char *why) { refuse_with(c, bytes_copy(c, why, strlen(why))); }
+static _Noreturn void refuse_text(Call *c, const char *why) { refuse_with(c, bytes_copy(c, why, strlen(why))); }
 
 SHARED __int128 int_of(Call *c, Value x) {
-  if (x.kind != IS_INT && x.kind != IS_BOOL) broken(c, "EMQHOST TypeError: a number was expected");
+  if (x.kind != IS_INT && x.kind != IS_BOOL) refuse_text(c, "EMQHOST TypeError: a number was expected");
   return x.number;
 }
 
 SHARED Bytes *bytes_of(Call *c, Value x) {
-  if (x.kind != IS_BYTES) broken(c, "EMQHOST TypeError: bytes were expected");
+  if (x.kind != IS_BYTES) refuse_text(c, "EMQHOST TypeError: bytes were expected");
   return x.bytes;
 }
 
 SHARED List *list_of(Call *c, Value x) {
-  if (x.kind != IS_LIST) broken(c, "EMQHOST TypeError: a list was expected");
+  if (x.kind != IS_LIST) refuse_text(c, "EMQHOST TypeError: a list was expected");
   return x.list;
 }
 
@@ -181,7 +182,7 @@ SHARED int equal(Value a, Value b) {
 SHARED int less(Call *c, Value a, Value b) { return int_of(c, a) < int_of(c, b); }
 
 SHARED Value number(Call *c, __int128 x, int overflown) {
-  if (overflown) broken(c, "EMQHOST OverflowError: beyond 128 bits");
+  if (overflown) refuse_text(c, "EMQHOST OverflowError: beyond 128 bits");
   return INT(x);
 }
 
@@ -200,7 +201,7 @@ SHARED Value subtract(Call *c, Value a, Value b) {
 /* As in Python, the sign is the divisor's. */
 SHARED Value modulo(Call *c, Value a, Value b) {
   __int128 number = int_of(c, a), by = int_of(c, b);
-  if (by == 0) broken(c, "EMQHOST ZeroDivisionError");
+  if (by == 0) refuse_text(c, "EMQHOST ZeroDivisionError");
   __int128 rest = by == -1 ? 0 : number % by;
   return INT(rest != 0 && (rest < 0) != (by < 0) ? rest + by : rest);
 }
@@ -230,7 +231,7 @@ SHARED Value length(Call *c, Value x) {
 SHARED Value item(Call *c, Value x, Value place) {
   __int128 i = int_of(c, place), size = length(c, x).number;
   if (i < 0) i += size;
-  if (i < 0 || i >= size) broken(c, "EMQHOST IndexError");
+  if (i < 0 || i >= size) refuse_text(c, "EMQHOST IndexError");
   return x.kind == IS_LIST ? x.list->items[i] : INT((unsigned char)x.bytes->at[i]);
 }
 
@@ -278,7 +279,7 @@ SHARED Value list(Call *c, size_t count, const Value *items) {
 }
 
 SHARED Value *unpack(Call *c, Value x, size_t count) {
-  if (list_of(c, x)->size != count) broken(c, "EMQHOST ValueError: another number of values to unpack");
+  if (list_of(c, x)->size != count) refuse_text(c, "EMQHOST ValueError: another number of values to unpack");
   return x.list->items;
 }
 
@@ -293,10 +294,10 @@ SHARED Value is_digit(Call *c, Value x) {
 SHARED Value whole(Call *c, Value x) {
   const Bytes *text = bytes_of(c, x);
   size_t i = text->size && text->at[0] == '-' ? 1 : 0;
-  if (i == text->size || text->size > 30) broken(c, "EMQHOST ValueError: not a number");
+  if (i == text->size || text->size > 30) refuse_text(c, "EMQHOST ValueError: not a number");
   __int128 number = 0;
   for (; i < text->size; i++) {
-    if (text->at[i] < '0' || text->at[i] > '9') broken(c, "EMQHOST ValueError: not a number");
+    if (text->at[i] < '0' || text->at[i] > '9') refuse_text(c, "EMQHOST ValueError: not a number");
     number = number * 10 + (text->at[i] - '0');
   }
   return INT(text->at[0] == '-' ? -number : number);

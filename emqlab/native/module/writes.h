@@ -1,6 +1,7 @@
 /* The writes of the verbs, through the key interface: each as its command does it, with its events and its
  * replication. Tests hold this way and the called one to the same effects. HINCRBY is called: set through this
- * interface a field would lose its time to live, which HINCRBY keeps. */
+ * interface a field would lose its time to live, which HINCRBY keeps. TOLD_WRITE returns: in a traced call the command
+ * is called. */
 
 #define TOLD_WRITE(command, count) \
   if (c->told) return called_write(c, command, count, args)
@@ -11,10 +12,10 @@ static Value called_write(Call *c, const char *command, size_t count, const Valu
 
 /* The handle of a key that is about to be written; its type was checked before the guard. */
 static Handle *to_write(Call *c, Bytes *name, int type) {
-  if (!c->writing) broken(c, "EMQHOST a verb wrote before begin_writes");
+  if (!c->writing) refuse_text(c, "EMQHOST a verb wrote before begin_writes");
   Handle *handle = handle_of(c, name);
   int found = S_KeyType(handle->key);
-  if (found != TYPE_EMPTY && found != type) broken(c, WRONGTYPE);
+  if (found != TYPE_EMPTY && found != type) refuse_text(c, WRONGTYPE);
   return handle;
 }
 
@@ -28,7 +29,7 @@ static void changed(Call *c, Handle *handle, int kind, const char *command, cons
 
 SHARED Value host_write_del(Call *c, const Value *args) {
   TOLD_WRITE("DEL", 1);
-  if (!c->writing) broken(c, "EMQHOST a verb wrote before begin_writes");
+  if (!c->writing) refuse_text(c, "EMQHOST a verb wrote before begin_writes");
   Handle *handle = handle_of(c, bytes_of(c, args[0]));
   if (S_KeyType(handle->key) == TYPE_EMPTY || S_DeleteKey(handle->key) != OK) return INT(0);
   changed(c, handle, EVENT_GENERIC, "DEL", "del", 1, args);
@@ -64,7 +65,7 @@ SHARED Value host_write_zadd(Call *c, const Value *args) {
   int flags = 0;
   double score = (double)whole(c, args[1]).number;
   if (S_ZsetAdd(handle->key, score, string_of(c, bytes_of(c, args[2])), &flags) != OK)
-    broken(c, "EMQHOST the server did not take the score");
+    refuse_text(c, "EMQHOST the server did not take the score");
   if (flags & (ZADD_ADDED | ZADD_UPDATED)) changed(c, handle, EVENT_ZSET, "ZADD", "zadd", 3, args);
   return INT((flags & ZADD_ADDED) != 0);
 }
