@@ -5,8 +5,9 @@ import contextlib
 import errno
 import io
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TextIO
 
 ABOUT = """\
@@ -82,7 +83,7 @@ def run_options(parser: argparse.ArgumentParser) -> None:
         "--native",
         choices=["module", "optimistic"],
         default="module",
-        help="on a server of your own: its loaded module (default), or the same verbs run by the client",
+        help="on a real server (valkey or a URL): its module (default), or the same verbs run by the client",
     )
     parser.add_argument("--json", action="store_true", help="one line of JSON per case and executor")
 
@@ -150,13 +151,35 @@ def call_run(options: argparse.Namespace) -> int:
     """``emqlab run``."""
     from emqlab.parity.command import run
 
-    return run(
-        options.paths,
-        executor=options.executor,
-        server=options.server,
-        native=options.native,
-        as_json=options.json,
-    )
+    with ended_by_signals():
+        return run(
+            options.paths,
+            executor=options.executor,
+            server=options.server,
+            native=options.native,
+            as_json=options.json,
+        )
+
+
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """For the length of a ``with`` block, have a kill and a closed terminal raise SystemExit, so that it cleans up.
+
+    The status is the shell's: 143, 129. What is ignored (by nohup, say) stays so.
+    """
+
+    def end(number: int, frame: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        for number, handler in before.items():
+            if handler != signal.SIG_IGN:
+                signal.signal(number, end)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def call_bench(options: argparse.Namespace) -> int:

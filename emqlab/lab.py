@@ -20,6 +20,12 @@ from emqlab.servers.embedded import EmbeddedServer
 from emqlab.servers.server import Server
 from emqlab.transitions import Call
 
+#: What everything of a closed lab says.
+CLOSED = "the lab is closed; open another"
+
+#: How far a clock is moved at once, as in a case: deadlines stay numbers that a score holds exactly.
+FURTHEST_MS = 10**15
+
 ExecutorName = Literal["scripted", "native"]
 
 #: Makes the native executor out of a client, what mints its ids, and the epoch in force.
@@ -54,6 +60,13 @@ class MissingNative(Executor):
         raise NativeMissing(self.why)
 
 
+class _NoConnections(redis.ConnectionPool):
+    """The pool of a closed lab's clients."""
+
+    def get_connection(self, *_: Any, **__: Any) -> NoReturn:
+        raise redis.ConnectionError(CLOSED)
+
+
 class Lab:
     """One server and what runs on it. A context manager; ``close`` lets go of the server."""
 
@@ -77,7 +90,13 @@ class Lab:
             self._make_native(server.client, mint.next, lambda: server.run_id),
         )
 
+    def _open(self) -> Server:
+        if self._closed:
+            raise errors.ServerLost(CLOSED)
+        return self.server
+
     def __enter__(self) -> "Lab":
+        self._open()
         return self
 
     def __exit__(
@@ -94,29 +113,34 @@ class Lab:
         if self._bench is not None and self._bench[0] is not self.server:
             self._bench[0].close()
         self.server.close()
+        for client in (self.client, self.server.client, self.server.observer):
+            # Whoever still holds a client or an executor is told the same.
+            client.connection_pool = _NoConnections()
 
     @property
     def run_id(self) -> str:
         """The epoch in force: 40 hex characters, new at every start of the server."""
-        return self.server.run_id.decode()
+        return self._open().run_id.decode()
 
     def now_ms(self) -> int:
         """The server's time, ms since 1970."""
-        return self.server.now_ms()
+        return self._open().now_ms()
 
     def advance_ms(self, ms: int) -> None:
-        """Move the server's clock by ``ms``. TIME, expiry and leases follow."""
+        """Move the server's clock by ``ms``, at most 10**15 either way. TIME, expiry and leases follow."""
         if isinstance(ms, bool) or not isinstance(ms, int):
             raise TypeError(f"ms must be an int, not {type(ms).__name__}")
-        self.server.advance(ms)
+        if abs(ms) > FURTHEST_MS:
+            raise ValueError(f"ms must lie between -{FURTHEST_MS} and {FURTHEST_MS}, not {ms}")
+        self._open().advance(ms)
 
     def restart(self) -> None:
         """Restart the server: the data stays, the epoch is new, the script cache is empty."""
-        self.server.restart()
+        self._open().restart()
 
     def connect(self, **options: Any) -> redis.Redis:
         """One more client of the same server, for instance as an ACL user: ``username=``, ``password=``."""
-        return self.server.connect(**options)
+        return self._open().connect(**options)
 
     def run(self, case: Case | dict[str, Any], *, executor: ExecutorName, traced: bool = True) -> Run | Skipped:
         """Run one case (SPEC 8) on one executor, on an empty queue of its own: replies, before, trace, after.
@@ -131,8 +155,7 @@ class Lab:
     def bench(self) -> tuple[Server, dict[str, Executor]]:
         """Where cases are run, emptied before each: a second server like the lab's own, or a user's server itself."""
         with self.server.lock:
-            if self._closed:
-                raise errors.ServerLost("the lab is closed; open another")
+            self._open()
             if self._bench is None:
                 server = self._twin() if self._twin else self.server
                 scripted, native = self._executors(server) if self._twin else (self.scripted, self.native)
@@ -186,14 +209,14 @@ def _valkey(seed: int) -> Lab:
     """A real server; without the native verbs where the module can't be had or is refused."""
     from emqlab.native.module import module_path
     from emqlab.native.module.build import CannotBuild
-    from emqlab.servers.process import CannotStart
+    from emqlab.servers.process import Ended
     from emqlab.servers.valkey import ValkeyServer
 
     node = seed % 1024
     try:
         module = module_path(_say)
         return _on(lambda: ValkeyServer(module=module, node=node))
-    except (CannotBuild, CannotStart) as error:
+    except (CannotBuild, Ended) as error:
         why = f"the native verbs are missing here: {error}"
     # If it was not the module that stopped it, this stops as well, and says so.
     return _on(lambda: ValkeyServer(node=node), lambda client, mint, run_id: MissingNative(client, mint, why))

@@ -119,7 +119,7 @@ def choose_place(port: int | None, path: Path | None) -> Place:
                     f"port {port} can't be used ({error.strerror}); name another by --port, or leave it out"
                 ) from None
             return Place(port=trying.getsockname()[1])
-    if os.path.lexists(path):
+    if os.path.lexists(path) and not _removed_stale(path):
         raise CannotServe(f"{path} is there already; name another file by --socket, or remove it if nobody listens")
     with socket.socket(socket.AF_UNIX) as trying:
         try:
@@ -131,11 +131,28 @@ def choose_place(port: int | None, path: Path | None) -> Place:
     return Place(socket=path)
 
 
+def _removed_stale(path: Path) -> bool:
+    """Remove the socket of a server that was killed: it is one, and nobody listens there."""
+    import socket
+
+    if not path.is_socket() or path.is_symlink():
+        return False
+    with socket.socket(socket.AF_UNIX) as trying:
+        try:
+            trying.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink(missing_ok=True)
+            return True
+        except OSError:
+            return False
+    return False
+
+
 @contextmanager
 def held(data: Path | None) -> Iterator[None]:
     """Make the folder that jobs are kept in, if it is not there, and hold it: nobody else serves it meanwhile.
 
-    Raises CannotServe.
+    The folder that it lies in is not made: it is more likely mistyped than meant. Raises CannotServe.
     """
     import fcntl
     import tempfile
@@ -145,11 +162,15 @@ def held(data: Path | None) -> Iterator[None]:
         return
     try:
         # Jobs are nobody else's to read.
-        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        data.mkdir(mode=0o700, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=data, prefix=".emqlab-"):
             pass
         opened = os.open(data, os.O_RDONLY)
     except OSError as error:
+        if not data.parent.is_dir():
+            raise CannotServe(
+                f"{data} can't keep jobs, for {data.parent} is no folder; make that, or name another by --data"
+            ) from None
         raise CannotServe(f"{data} can't keep jobs ({error.strerror}); name a folder of yours by --data") from None
     try:
         # Two servers that append to one file destroy it. The lock ends with this process, whatever ends that.

@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import signal
 import subprocess
 import sys
 from importlib import metadata
@@ -231,3 +232,25 @@ def test_standard_error_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", None)
     assert cli.main(["doctor"]) == 0
     assert sys.stderr is None
+
+
+def test_a_signal_ends_a_run_as_an_exception() -> None:
+    """So that it cleans up; one that is ignored, as nohup has it, stays ignored, and all is put back."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    terminate = signal.getsignal(signal.SIGTERM)
+    try:
+        with cli.ended_by_signals():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            with pytest.raises(SystemExit) as ended:
+                signal.raise_signal(signal.SIGTERM)
+        assert 143 == ended.value.code
+        assert (signal.SIG_IGN, terminate) == (signal.getsignal(signal.SIGHUP), signal.getsignal(signal.SIGTERM))
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_the_help_says_where_the_optimistic_host_is_to_be_had(capsys: pytest.CaptureFixture[str]) -> None:
+    """On every real server, the lab's own too."""
+    with pytest.raises(SystemExit):
+        cli.main(["run", "--help"])
+    assert "on a real server (valkey or a URL)" in " ".join(capsys.readouterr().out.split())

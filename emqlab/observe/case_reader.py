@@ -16,12 +16,18 @@ _FURTHEST_MS = 10**15
 #: How deep a case's JSON is looked at; every field that a case has is flatter.
 _DEEPEST = 100
 _POLICIES = (b"", b"fp", b"id")
-#: Raw commands that would wait for ever, or change how replies arrive on their connection.
-_HOLDING = frozenset(
-    b"BLPOP BRPOP BRPOPLPUSH BLMOVE BLMPOP BZPOPMIN BZPOPMAX BZMPOP SUBSCRIBE PSUBSCRIBE SSUBSCRIBE UNSUBSCRIBE"
-    b" PUNSUBSCRIBE SUNSUBSCRIBE MONITOR SYNC PSYNC WAIT WAITAOF SHUTDOWN QUIT".split()
-)
-_HOLDING_SUBCOMMANDS = ((b"CLIENT", b"REPLY"), (b"DEBUG", b"SLEEP"))
+_WAITS = "may wait for ever"
+_ANSWERS = "changes how replies arrive on its connection"
+#: Raw commands that the runner can't go on after, and what each of them does.
+_HOLDING = {
+    **dict.fromkeys(b"BLPOP BRPOP BRPOPLPUSH BLMOVE BLMPOP BZPOPMIN BZPOPMAX BZMPOP WAIT WAITAOF".split(), _WAITS),
+    **dict.fromkeys(
+        b"SUBSCRIBE PSUBSCRIBE SSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE SUNSUBSCRIBE MONITOR SYNC PSYNC".split(), _ANSWERS
+    ),
+    b"SHUTDOWN": "ends the server",
+    b"QUIT": "ends its connection",
+}
+_HOLDING_SUBCOMMANDS = {(b"CLIENT", b"REPLY"): _ANSWERS, (b"DEBUG", b"SLEEP"): "holds up the whole server"}
 #: The words before STREAMS that something follows: how many words.
 _STREAM_OPTIONS = {b"GROUP": 2, b"COUNT": 1}
 
@@ -143,9 +149,9 @@ class Reader:
         if not isinstance(value, list) or not value:
             raise self.bad(field_name, "must be a command: a list of strings that is not empty")
         items = self.texts(field_name, value)
-        name = _holding([self.raw(field_name, item).upper() for item in items])
-        if name:
-            raise self.bad(field_name, f"{name} would wait for ever or change how replies arrive; leave it out")
+        why = _holding([self.raw(field_name, item).upper() for item in items])
+        if why:
+            raise self.bad(field_name, f"{why}; leave it out")
         return items
 
     def texts(self, field_name: str, value: Any) -> tuple[Any, ...]:
@@ -253,17 +259,18 @@ def _told(raw: bytes) -> str:
 
 
 def _holding(words: Sequence[bytes]) -> str | None:
-    """The name of a raw command that would hold the runner up, given in upper case; None for all others."""
+    """What a raw command, given in upper case, does that the runner can't go on after; None for all others."""
     if words[0] in _HOLDING:
-        return words[0].decode()
-    if tuple(words[:2]) in _HOLDING_SUBCOMMANDS:
-        return b" ".join(words[:2]).decode()
+        return f"{words[0].decode()} {_HOLDING[words[0]]}"
+    why = _HOLDING_SUBCOMMANDS.get((words[0], words[1])) if len(words) > 1 else None
+    if why:
+        return f"{b' '.join(words[:2]).decode()} {why}"
     if words[0] not in (b"XREAD", b"XREADGROUP"):
         return None
     place = 1
     while place < len(words) and words[place] != b"STREAMS":
         if words[place] == b"BLOCK":
-            return f"{words[0].decode()} with BLOCK"
+            return f"{words[0].decode()} with BLOCK {_WAITS}"
         place += 1 + _STREAM_OPTIONS.get(words[place], 0)
     return None
 

@@ -11,7 +11,7 @@ from emqlab.executor import Executor, Traced
 from emqlab.observe.case import BadCase, Case, Step, World, substitute
 from emqlab.observe.snapshot import Snapshot, snapshot_json, take
 from emqlab.replies import ERROR_REPLIES, ErrorReply, Json, NotSent, ask, error_reply, reply_json
-from emqlab.servers.bounds import DATA
+from emqlab.servers.bounds import DATA, CannotRun
 from emqlab.servers.server import Server
 from emqlab.transitions import UNSUPPORTED_NATIVELY, Call
 
@@ -92,7 +92,7 @@ def run_case(
 
     ``traced`` keeps every command run inside a transition; ``before`` the state after ``given``. Both cost time and
     change nothing. Raises ServerLost when the server went away, BadCase for a step that this release lacks, CannotRun
-    for a case that is not run on a user's server.
+    when a user's server holds something where the case would be run.
     """
     why = _cannot(server, case)
     if why:
@@ -100,7 +100,10 @@ def run_case(
     if executor != "native" and any(verb in UNSUPPORTED_NATIVELY for verb in case.verbs):
         raise BadCase(f"{case.name}: when: this release has no scripts for lanes and flows; run it natively")
     with server.lock:
-        server.admit(case.queue, *_sent(case))
+        try:
+            server.admit(case.queue, *_sent(case))
+        except CannotRun as error:
+            return Skipped(case, executor, server.name, str(error))
         server.begin_case(case.queue)
         running = _Running(server, executors[executor], case, traced)
         try:
@@ -201,7 +204,7 @@ class _Running:
         self.trace.append(Done(index, step, traced, reply, clock_ms, sent, after))
 
     def _seen(self) -> Snapshot:
-        return take(self.server.observer, self.case.queue, but=self.server.foreign)
+        return take(self.server.observer, self.case.queue, shared=self.server.shared)
 
     def _world(self) -> World:
         return World(self.now_ms, self.server.run_id)

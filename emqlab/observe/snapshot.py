@@ -7,7 +7,7 @@ from typing import Any
 import redis
 
 from emqlab import keys
-from emqlab.replies import Json, ask, ask_all, text_json
+from emqlab.replies import Json, ask, ask_all, error_reply, text_json
 
 #: Hash and zset: pairs; list and set: members; string: the bytes.
 KeyValue = bytes | list[bytes] | list[tuple[bytes, bytes]]
@@ -38,10 +38,13 @@ Snapshot = dict[bytes, Key]
 _GLOB = {byte: b"\\" + bytes([byte]) for byte in b"*?[]\\^-"}
 
 
-def take(client: redis.Redis, queue: bytes, *, but: Collection[bytes] = ()) -> Snapshot:
-    """All keys under ``emq:{q}:*`` and ``{emq}:*`` ``but`` some, and but ``{emq}:version`` while it holds our value."""
-    names = sorted({*under(client, keys.base(queue)), *under(client, b"{emq}:")} - set(but))
-    found = read(client, names)
+def take(client: redis.Redis, queue: bytes, *, shared: Collection[bytes] | None = None) -> Snapshot:
+    """All keys under ``emq:{q}:*`` and ``{emq}:*``, but ``{emq}:version`` while it holds our value.
+
+    With ``shared``, of those under ``{emq}:`` only these are looked at.
+    """
+    common = under(client, b"{emq}:") if shared is None else shared
+    found = read(client, sorted({*under(client, keys.base(queue)), *common}))
     version = found.get(keys.VERSION_KEY)
     if version is not None and version.value == keys.VERSION and version.ttl_ms == -1:
         del found[keys.VERSION_KEY]
@@ -60,19 +63,51 @@ def under(client: redis.Redis, prefix: bytes) -> Iterator[bytes]:
 
 
 def read(client: redis.Redis, names: Sequence[bytes]) -> Snapshot:
-    """What each of ``names`` holds; a name without a key is left out. Two round trips, however many keys."""
-    kinds = [kind.decode() for kind in ask_all(client, [("TYPE", name) for name in names])]
+    """What each of ``names`` holds; a name without a key is left out. Two round trips, however many keys.
+
+    A key that goes meanwhile is left out too, one that becomes of another type is read again. Raises
+    redis.ResponseError, also for a key that never keeps its type.
+    """
+    found: Snapshot = {}
+    waiting = list(names)
+    for _ in range(_ROUNDS):
+        waiting = _read_once(client, waiting, found)
+        if not waiting:
+            return {name: found[name] for name in names if name in found}
+    raise redis.ResponseError(f"ERR {name_json(waiting[0])} changes its type faster than it can be read")
+
+
+def _read_once(client: redis.Redis, names: Sequence[bytes], found: Snapshot) -> list[bytes]:
+    """Put what ``names`` hold into ``found``; those whose type was another one by the time they were read."""
+    kinds = [kind.decode() for kind in _asked(client, [("TYPE", name) for name in names])]
     there = [(name, kind) for name, kind in zip(names, kinds, strict=True) if kind != "none"]
     commands: list[tuple[bytes | str | int, ...]] = []
     for name, kind in there:
-        commands += [("PTTL", name), (_READ.get(kind, "TYPE"), name, *_RANGE.get(kind, ()))]
+        commands += [(_READ.get(kind, "TYPE"), name, *_RANGE.get(kind, ())), ("PTTL", name)]
+    replies = _asked(client, commands)
+    again: list[bytes] = []
+    for (name, kind), value, ttl_ms in zip(there, replies[::2], replies[1::2], strict=True):
+        if ttl_ms == -2:
+            continue
+        if isinstance(value, redis.ResponseError) or (kind not in _READ and value != kind.encode()):
+            again.append(name)
+        # A string may be empty; of the others none is while it is there, so it went between the commands.
+        elif value or value == b"":
+            found[name] = Key(kind, ttl_ms, _value(kind, value))
+    return again
+
+
+def _asked(client: redis.Redis, commands: Sequence[Sequence[bytes | str | int]]) -> list[Any]:
+    """The replies, WRONGTYPE among them as its exception. Raises redis.ResponseError for any other error."""
     replies = ask_all(client, commands)
-    return {
-        name: Key(kind, ttl_ms, _value(kind, value))
-        for (name, kind), ttl_ms, value in zip(there, replies[::2], replies[1::2], strict=True)
-    }
+    for reply in replies:
+        if isinstance(reply, redis.ResponseError) and error_reply(reply).code != "WRONGTYPE":
+            raise reply
+    return replies
 
 
+#: How often a key is read whose type changes under the reader's eyes.
+_ROUNDS = 10
 #: How each type is read whole. The value of another type (a stream, a module's) is not looked at.
 _READ = {"hash": "HGETALL", "zset": "ZRANGE", "set": "SMEMBERS", "list": "LRANGE", "string": "GET"}
 _RANGE: dict[str, tuple[str | int, ...]] = {"zset": (0, -1, "WITHSCORES"), "list": (0, -1)}

@@ -18,7 +18,7 @@ from emqlab.observe.case import EXECUTORS, BadCase, Case, escaped
 from emqlab.observe.case_reader import parse_text
 from emqlab.observe.run import Run, Skipped, run_case
 from emqlab.parity.compare import difference, unmet
-from emqlab.parity.executors import chosen, cost_of
+from emqlab.parity.executors import chosen, cost_of, counted
 from emqlab.parity.report import table
 from emqlab.servers.bounds import CannotRun
 from emqlab.servers.server import Server
@@ -156,7 +156,7 @@ class Runner:
             self._err.write(f"{self._skipped} skipped; each says why\n")
         if not self._as_json:
             refused = f", {self._refused} not run" if self._refused else ""
-            self._out.write(f"{len(cases)} cases, {self._failed} did not hold{refused}\n")
+            self._out.write(f"{counted(len(cases), 'case')}, {self._failed} did not hold{refused}\n")
         if self._refused:
             return UNUSABLE
         return DID_NOT_HOLD if self._failed else HELD

@@ -36,7 +36,7 @@ def chosen(lab: "Lab", names: tuple[str, ...], native: str) -> dict[str, Executo
         from emqlab.native.optimistic import OptimisticExecutor
 
         if server.name == "embedded":
-            raise ValueError("--native optimistic is for a server of your own; give --server a URL")
+            raise ValueError("--native optimistic is for a real server; give --server valkey or a URL")
         mint = ids.Mint(server.now_ms, server.node).next
         pools: Any = server if hasattr(server, "pool_of") else None
         return {
@@ -50,14 +50,19 @@ def chosen(lab: "Lab", names: tuple[str, ...], native: str) -> dict[str, Executo
     return {"scripted": lab.scripted, "native": lab.native}
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """``1 case``, ``2 cases``; ``many`` is the plural of a word that takes no s."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def cost_of(executors: dict[str, Executor]) -> str | None:
     """What the optimistic host has cost in this run, in one line; None when it was not used."""
     cost = getattr(executors["native"], "cost", None)
     if cost is None or not cost.calls:
         return None
     told = (
-        f"optimistic host: {cost.calls} calls, {cost.round_trips / cost.calls:.1f} round trips a call,"
-        f" {cost.retries} retries"
+        f"optimistic host: {counted(cost.calls, 'call')}, {cost.round_trips / cost.calls:.1f} round trips a call,"
+        f" {counted(cost.retries, 'retry', 'retries')}"
     )
     scripts = executors["scripted"]
     if isinstance(scripts, TimedScripts) and scripts.calls:

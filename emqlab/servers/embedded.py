@@ -21,7 +21,7 @@ class EmbeddedServer:
     movable = True
     ticks = False
     restartable = True
-    foreign: frozenset[bytes] = frozenset()
+    shared: frozenset[bytes] | None = None
 
     def __init__(self, commands: list[fake.Command], seed: int = 0) -> None:
         self._commands = commands

@@ -4,7 +4,7 @@ import secrets
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 import redis
@@ -13,7 +13,8 @@ from emqlab import errors, keys
 from emqlab.replies import ERROR_REPLIES, ErrorReply, ask, ask_all, error_reply
 from emqlab.servers import cluster
 from emqlab.servers.address import Address
-from emqlab.servers.bounds import CannotRun, shared, trespass
+from emqlab.servers.bounds import CannotRun, shared, shown, trespass
+from emqlab.servers.queue_lock import BUSY_MS, QueueLock
 from emqlab.transitions import Call
 
 _GLOB = {byte: b"\\" + bytes([byte]) for byte in b"*?[]\\^-"}
@@ -22,7 +23,9 @@ _NEEDED: tuple[tuple[str | int, ...], ...] = (
     ("TYPE",), ("PTTL",), ("HGETALL",), ("ZRANGE", 0, -1, "WITHSCORES"), ("SMEMBERS",), ("LRANGE", 0, -1), ("GET",),
     ("DEL",),
 )  # fmt: skip
-_RIGHTS = "+info +time +scan +type +pttl +hgetall +zrange +smembers +lrange +get +set +del ~emq:{queue}:* ~{emq}:*"
+_RIGHTS = (
+    "+info +time +scan +type +pttl +hgetall +zrange +smembers +lrange +get +set +del +eval ~emq:{queue}:* ~{emq}:*"
+)
 
 
 class RemoteServer:
@@ -42,18 +45,19 @@ class RemoteServer:
         #: Another lab on the same server has another one, most likely: ids must not be minted twice.
         self.node = secrets.randbelow(1024)
         self.nodes: cluster.Nodes | None = None
+        #: The lock of the queue that is kept from others; the queue once a case is run on it.
+        self._held: QueueLock | None = None
+        self._queue: bytes | None = None
+        self._epoch: bytes | None = None
         self.client: redis.Redis = self.address.client()
         with self._opening():
             self._look()
             self._claim()
         #: The same client: no rule of a case's changes what the user of the URL may see.
         self.observer: redis.Redis = self.client
-        self._queue: bytes | None = None
-        self._epoch: bytes | None = None
         #: How long the wire version was to live before the case, as PTTL answers.
         self._lasting = -1
-        self.foreign: frozenset[bytes] = frozenset()
-        self._shared: set[bytes] = set()
+        self.shared: frozenset[bytes] | None = frozenset()
         self._admitted: bytes | None = None
 
     # -- opening
@@ -107,7 +111,7 @@ class RemoteServer:
                 f"{self.address}: this user may not read the wire version ({version.text}); give it +get ~{{emq}}:*"
             )
         if version != keys.VERSION:
-            raise errors.WrongVersion(version if isinstance(version, bytes) else b"")
+            raise _other_version(version)
 
     def _told(self, *commands: Sequence[bytes | str | int], client: redis.Redis | None = None) -> list[Any]:
         """The replies, an error as an ErrorReply. Raises redis-py's errors for a lost connection or login."""
@@ -127,7 +131,8 @@ class RemoteServer:
             return None
         return (
             f"{self.address} has no EMQ commands: load the module there (`emqlab native build`, then start the server"
-            " with --loadmodule and the file it names), or take --native optimistic, or --executor scripted"
+            " with --loadmodule and the file it names), or do without: lab.scripted in Python, --executor scripted or"
+            " --native optimistic for `emqlab run`"
         )
 
     # -- the clock and the epoch
@@ -193,61 +198,120 @@ class RemoteServer:
     def close(self) -> None:
         """Let go of it; nothing of the lab's stays behind but ``{emq}:version``."""
         self.hang_up()
+        if self._held is not None:
+            with suppress(errors.ServerLost, redis.RedisError):
+                self._finish(self._held.queue)
+            self.hang_up()
 
     # -- cases
 
     def admit(self, queue: bytes, raw: Sequence[Sequence[bytes]], calls: Iterable[Call]) -> None:
         """Look at a case before it is begun: its raw commands as they are sent, and its transitions.
 
-        Raises CannotRun when it would touch what is not its own.
+        Raises CannotRun when this server can't run it, as it would touch what is not its own.
         """
+        if self.nodes is not None and queue[:1] in (b"", b"}"):
+            raise CannotRun(
+                f"the queue {shown(queue)} has no hashtag of its own, so a cluster spreads it; name it otherwise"
+            )
         why = trespass(queue, raw, calls)
         if why:
             raise CannotRun(why)
-        self._shared = shared(raw)
+        self.shared = frozenset({*shared(raw), keys.VERSION_KEY})
         self._admitted = queue
 
     def begin_case(self, queue: bytes) -> None:
-        """Look before anything is written. Raises CannotRun when the queue holds a key or the user lacks a right."""
+        """Keep others out and look before anything is written.
+
+        Raises CannotRun when the queue holds a key, when a case is being run on it, or when the user lacks a right.
+        """
         if self._admitted != queue:
             raise RuntimeError("a case is admitted before it is begun on a user's server")
         self._admitted = None
-        shown = queue.decode("utf-8", "backslashreplace")
-        if self.nodes is not None and queue[:1] in (b"", b"}"):
-            raise CannotRun(
-                f"the queue {shown!r} has no hashtag of its own, so a cluster spreads it; name it otherwise"
-            )
-        base = keys.base(queue)
+        if self._held is not None:
+            self._finish(self._held.queue)
         with self._lost():
             # A keyed command first: in a cluster its reply tells where the queue lives.
-            self._told(("TYPE", base))
+            self._told(("TYPE", keys.base(queue)))
+            self._occupy(queue)
+        try:
+            self._look_around(queue)
+            # From here on there may be something to clean up.
+            self._queue = queue
+            self._epoch = None
+            self.now_ms()
+            self._epoch = self.run_id
+        except errors.Forbidden as error:
+            self._let_go()
+            raise self._lacks(ErrorReply(error.text)) from None
+        except BaseException as error:
+            if not isinstance(error, (CannotRun, errors.WrongVersion)):
+                self.hang_up()
+            self._let_go()
+            raise
+
+    def _finish(self, queue: bytes) -> None:
+        """End a case that was left behind by a signal that came just before it or after it."""
+        self.hang_up()
+        if self._queue is not None:
+            self.end_case(queue, plain=True)
+        self._let_go()
+
+    def _occupy(self, queue: bytes) -> None:
+        lock = QueueLock(queue)
+        # Nobody takes what he could not give back.
+        self._rehearse(lock.rehearsal())
+        self._held = lock
+        try:
+            (taken,) = self._told(lock.take())
+        except BaseException:
+            self.hang_up()
+            self._let_go()
+            raise
+        if taken == b"OK":
+            return
+        self._held = None
+        if isinstance(taken, ErrorReply):
+            if taken.code == "NOPERM":
+                raise self._lacks(taken)
+            raise CannotRun(f"{self.address} refused to hold {shown(lock.key)}: {taken.text}; see to it")
+        raise CannotRun(
+            f"a case is being run on the queue {shown(queue)} on {self.address}; wait for it to end, or give the case"
+            f" another queue (a run that was killed keeps it for {BUSY_MS // 60_000} minutes)"
+        )
+
+    def _let_go(self) -> None:
+        """Give the queue back, if it is still held. An error is nobody's concern: the lock ends by itself."""
+        if self._held is not None:
+            with suppress(redis.RedisError, OSError):
+                self._told(self._held.let_go())
+        self._held = self._queue = self._epoch = None
+
+    def _look_around(self, queue: bytes) -> None:
+        """See that the queue is empty, the case's other keys are nobody's, and the user has the rights."""
+        base = keys.base(queue)
+        others = sorted((self.shared or frozenset()) - {keys.VERSION_KEY})
+        with self._lost():
             try:
                 found = next(self._under(base), None)
-                if found is not None:
-                    key = found.decode("utf-8", "backslashreplace")
-                    raise CannotRun(
-                        f"the queue {shown!r} is not empty on {self.address}: there is {key!r}; give the case another"
-                        " queue, or empty this one"
-                    )
-                self._queue = queue
-                self.foreign = frozenset(self._under(b"{emq}:")) - {keys.VERSION_KEY}
             except redis.ResponseError as error:
                 raise self._lacks(error_reply(error)) from None
-            self._rehearse(base, [(name, base, *rest) for name, *rest in _NEEDED])
+            if found is not None:
+                raise CannotRun(
+                    f"the queue {shown(queue)} is not empty on {self.address}: there is {shown(found)}; give the case"
+                    " another queue, or empty this one"
+                )
+            self._rehearse([(name, base, *rest) for name, *rest in _NEEDED])
+            for name, kind in zip(others, self._told(*(("TYPE", name) for name in others)), strict=True):
+                if kind != b"none":
+                    raise CannotRun(
+                        f"{shown(name)} is there already on {self.address}; let the case use a key of its own"
+                    )
             _, version, self._lasting = self._told(
                 ("SET", keys.VERSION_KEY, keys.VERSION, "NX"), ("GET", keys.VERSION_KEY), ("PTTL", keys.VERSION_KEY)
             )
-        foreign = sorted(self._shared & self.foreign)
-        if foreign:
-            raise CannotRun(f"{foreign[0]!r} is there already on {self.address}; let the case use a key of its own")
         if version != keys.VERSION:
-            raise errors.WrongVersion(version if isinstance(version, bytes) else b"")
-        try:
-            self.now_ms()
-            self._epoch = None
-            self._epoch = self.run_id
-        except errors.Forbidden as error:
-            raise self._lacks(ErrorReply(error.text)) from None
+            raise _other_version(version)
 
     def end_case(self, queue: bytes, *, plain: bool) -> None:
         """Remove what the case made, key by key, and put the wire version back. Raises ServerLost."""
@@ -256,25 +320,25 @@ class RemoteServer:
             self.hang_up()
         try:
             self._clean(queue)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):
             self.hang_up()
             self._clean(queue)
             raise
         finally:
-            self._queue = self._epoch = None
+            self._let_go()
 
     def _clean(self, queue: bytes) -> None:
         with self._lost():
-            made = [*self._under(keys.base(queue)), *(n for n in self._under(b"{emq}:") if n not in self.foreign)]
-            made = [name for name in made if name != keys.VERSION_KEY]
-            for start in range(0, len(made), 500):
-                ask_all(self.client, [("DEL", name) for name in made[start : start + 500]])
+            made = {*self._under(keys.base(queue)), *(self.shared or ())} - {keys.VERSION_KEY}
+            names = sorted(made)
+            for start in range(0, len(names), 500):
+                ask_all(self.client, [("DEL", name) for name in names[start : start + 500]])
             version, ttl_ms = self._told(("GET", keys.VERSION_KEY), ("PTTL", keys.VERSION_KEY))
             if version != keys.VERSION or (ttl_ms == -1) != (self._lasting == -1):
                 lasting = ("PX", self._lasting) if self._lasting > 0 else ()
                 ask(self.client, "SET", keys.VERSION_KEY, keys.VERSION, *lasting)
 
-    def _rehearse(self, base: bytes, commands: Iterable[Sequence[bytes | str | int]]) -> None:
+    def _rehearse(self, commands: Iterable[Sequence[bytes | str | int]]) -> None:
         for reply in self._told(*commands):
             if isinstance(reply, ErrorReply) and reply.code == "NOPERM":
                 raise self._lacks(reply)
@@ -302,3 +366,11 @@ def _field(info: Any, name: bytes) -> bytes | None:
     if not isinstance(info, bytes):
         return None
     return next((line[len(name) + 1 :] for line in info.splitlines() if line.startswith(name + b":")), None)
+
+
+def _other_version(version: Any) -> errors.WrongVersion:
+    """What is said of another wire version, which may be what a killed run has left."""
+    error = errors.WrongVersion(version if isinstance(version, bytes) else b"")
+    cure = f"SET {keys.VERSION_KEY.decode()} {keys.VERSION.decode()}"
+    error.args = (f"{error}; if nobody speaks it and an `emqlab run` was killed here, send {cure}",)
+    return error

@@ -44,13 +44,13 @@ class Server(Protocol):
     def connect(self, **options: Any) -> redis.Redis:
         """One more client."""
 
-    #: Keys under ``{emq}:`` that were there before the case: they are somebody else's.
-    foreign: frozenset[bytes]
+    #: The keys under ``{emq}:`` that are the case's; None when all are, for the server is the lab's own.
+    shared: frozenset[bytes] | None
 
     def admit(self, queue: bytes, raw: Sequence[Sequence[bytes]], calls: Iterable[Call]) -> None:
         """Look at a case before it is begun: its raw commands as they are sent, and its transitions.
 
-        Raises CannotRun when it would touch what is not its own.
+        Raises CannotRun when this server can't run it, as it would touch what is not its own.
         """
 
     def begin_case(self, queue: bytes) -> None:

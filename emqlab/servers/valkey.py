@@ -16,12 +16,17 @@ from emqlab import keys
 from emqlab.errors import EmqError, ServerLost
 from emqlab.replies import ask, ask_all
 from emqlab.servers.binaries import find_binary
-from emqlab.servers.process import CannotStart, ServerProcess, Setting
+from emqlab.servers.bounds import CannotRun
+from emqlab.servers.process import CannotStart, Ended, ServerProcess, Setting
 from emqlab.servers.shim import clock_shim
 from emqlab.transitions import Call
 
 #: A case that takes longer has blocked its server, or itself: the server is killed, so that others can go on.
 CASE_LIMIT_S = 60.0
+
+#: What is said when there is nobody to talk to.
+CLOSED = "the lab is closed; open another"
+ENDED = "the server has ended; lab.restart() starts it again on its data"
 
 #: The user of the lab's own connections: no rule that a case gives the default user can limit it.
 _INSIDE = "(emqlab)"
@@ -41,7 +46,7 @@ class ValkeyServer:
     name = "valkey"
     ticks = True
     restartable = True
-    foreign: frozenset[bytes] = frozenset()
+    shared: frozenset[bytes] | None = None
 
     def __init__(
         self,
@@ -61,12 +66,13 @@ class ValkeyServer:
             shim=clock_shim(_say),
         )
         self._stands_at: int | None = None
-        self._run_id: bytes | None = None
+        #: The epoch, and the process that has it.
+        self._epoch: tuple[int | None, bytes] | None = None
         self._limit: threading.Timer | None = None
         self.client: redis.Redis = self.connect()
         self.observer: redis.Redis = self.connect(username=_INSIDE, password=password)
         try:
-            self.process.start()
+            self._first_start()
         except BaseException:
             self.process.close()
             raise
@@ -74,14 +80,26 @@ class ValkeyServer:
         self.movable = clock is not None and clock.watched
         self.version = self._version()
 
+    def _first_start(self) -> None:
+        try:
+            self.process.start()
+        except Ended as error:
+            if self.process.clock is None or not error.crashed:
+                raise
+            # It may have been the clock, which a lab can do without.
+            self.process.clock = None
+            self.process.start()
+
     # -- what any server has
 
     @property
     def run_id(self) -> bytes:
         """The epoch in force: 40 hex characters, new at every start of the process."""
-        if self._run_id is None:
-            self._run_id = self._info()["run_id"].encode()
-        return self._run_id
+        pid, known = self.process.pid, self._epoch
+        if known is None or pid is None or known[0] != pid:
+            # Another thread may restart it meanwhile: then the process is another one the next time.
+            known = self._epoch = (pid, self._info()["run_id"].encode())
+        return known[1]
 
     def now_ms(self) -> int:
         """The server's time."""
@@ -116,20 +134,28 @@ class ValkeyServer:
             "socket_connect_timeout": None,
             "driver_info": None,
         }
-        return redis.Redis(unix_socket_path=self.process.socket, **{**own, **options})
+        client = redis.Redis(unix_socket_path=self.process.socket, **{**own, **options})
+        client.connection_pool.connection_class = _Connection
+        return client
 
     def restart(self, *, kill: bool = True) -> None:
         """A new process on the same data, with a new run_id. The old one is killed, or asked to stop.
 
         Raises ServerLost when the new one does not start.
         """
-        self.process.kill() if kill else self.process.stop()
-        self._start_again()
+        with self.process.turn:
+            self.process.kill() if kill else self.process.stop()
+            self._start_again()
 
     # -- cases
 
     def admit(self, queue: bytes, raw: Sequence[Sequence[bytes]], calls: Iterable[Call]) -> None:
-        """Anything goes: the server is the lab's own."""
+        """Anything goes, for the server is the lab's own, but what would blind the lab. Raises CannotRun."""
+        for command in raw:
+            if command[0].upper() == b"ACL" and _INSIDE.encode() in command[1:]:
+                raise CannotRun(
+                    f"the user {_INSIDE} is the lab's own, by which it looks; let the case use another name"
+                )
 
     def begin_case(self, queue: bytes) -> None:
         """Start from nothing: no key, no script, the clock at its beginning, the wire version claimed."""
@@ -137,47 +163,57 @@ class ValkeyServer:
         self._limit.daemon = True
         self._limit.start()
         try:
-            if not self.process.alive:
+            if not self.process.ready:
                 self._replace()
             self._turn_clock_back()
             self._empty()
         except redis.ConnectionError as error:
+            self._no_limit()
             raise ServerLost(str(error)) from error
+        except BaseException:
+            self._no_limit()
+            raise
 
     def end_case(self, queue: bytes, *, plain: bool) -> None:
         """A case that sent more than plain data commands takes its server with it: users, settings, Lua state."""
-        if self._limit is not None:
-            self._limit.cancel()
-            self._limit = None
+        self._no_limit()
         if not plain:
             self._replace()
 
     def hang_up(self) -> None:
         """Close the idle connections of the lab's clients; the next command opens new ones."""
         for client in (self.client, self.observer):
-            client.connection_pool.disconnect()
+            # One in use is another thread's: it finds out by itself, from the end of the process.
+            client.connection_pool.disconnect(inuse_connections=False)
 
     def close(self) -> None:
         """End the process; the data goes with it, and later commands fail."""
-        if self._limit is not None:
-            self._limit.cancel()
-        self.hang_up()
+        self._no_limit()
         self.process.close()
+        self.hang_up()
 
     # -- inside
 
+    def _no_limit(self) -> None:
+        limit, self._limit = self._limit, None
+        if limit is not None:
+            limit.cancel()
+
     def _replace(self) -> None:
-        self.process.kill()
-        self.process.forget_data()
-        self._start_again()
+        with self.process.turn:
+            self.process.kill()
+            self.process.forget_data()
+            self._start_again()
         self._ask("SET", keys.VERSION_KEY, keys.VERSION)
 
     def _start_again(self) -> None:
-        self._run_id = None
+        self._epoch = None
         self.hang_up()
         try:
             self.process.start()
         except CannotStart as error:
+            if self.process.closed:
+                raise ServerLost(CLOSED) from None
             raise ServerLost(str(error)) from error
 
     def _empty(self) -> None:
@@ -225,6 +261,13 @@ class ValkeyServer:
         info = self._info()
         name = info.get("server_name", "redis")
         return f"{name} {info.get(f'{name}_version', info['redis_version'])}"
+
+
+class _Connection(redis.UnixDomainSocketConnection):
+    """A connection to the lab's own server, which says in the lab's words that the server is not there."""
+
+    def _error_message(self, exception: BaseException) -> str:
+        return ENDED if Path(self.path).parent.is_dir() else CLOSED
 
 
 def _users(password: str, config: Mapping[str, Setting]) -> list[str]:

@@ -1,7 +1,7 @@
 """What ends a server when the lab dies, however it dies.
 
 A small shell in a session of its own reads a pipe whose only write end the lab holds. The end of the pipe is the end of
-the lab: the kernel closes it, also after SIGKILL, and on every system. The last word in the pipe is the process to end.
+the lab: the kernel closes it, also after SIGKILL, and on every system. Through it the shell hears what is to end then.
 """
 
 import contextlib
@@ -11,11 +11,19 @@ import subprocess
 import weakref
 from pathlib import Path
 
-#: ``$1`` is the folder to remove. A ``-`` takes back the process named before it.
+#: ``$1`` is the folder to remove. A number is a process to end, a number after a ``-`` takes it back.
 _WATCH = """
-server=-
-while read -r word; do server=$word; done
-[ "$server" = - ] || kill -s KILL -- "-$server" 2>/dev/null
+servers=
+while read -r word; do
+  case $word in
+    -*)
+      kept=
+      for one in $servers; do [ "-$one" = "$word" ] || kept="$kept $one"; done
+      servers=$kept ;;
+    *) servers="$servers $word" ;;
+  esac
+done
+for one in $servers; do kill -s KILL -- "-$one" 2>/dev/null; done
 rm -rf -- "$1" || { sleep 1; rm -rf -- "$1"; }
 """
 
@@ -76,10 +84,10 @@ class Watcher:
                 start_new_session=True,
             )
 
-    def forget_server(self) -> None:
+    def forget_server(self, pid: int) -> None:
         """The server has ended and was waited for: its number may be somebody else's by now."""
         with contextlib.suppress(OSError):
-            os.write(self._writer, b"-\n")
+            os.write(self._writer, b"-%d\n" % pid)
 
     def end(self) -> None:
         """End it; the folder goes with it."""

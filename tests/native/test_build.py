@@ -87,7 +87,38 @@ def test_it_is_built_once_and_then_found(cache: Path) -> None:
     second = shared_object("seven", SEVEN, main="seven.c", tell=told.append)
     assert (first, 7) == (second, seven_of(first))
     assert [f"Building seven with {shutil.which('cc')}, once ..."] == told
-    assert [first] == list(cache.iterdir())
+    assert [first, sum_of(first)] == sorted(cache.iterdir())
+
+
+def sum_of(built: Path) -> Path:
+    """The file beside a built one that tells its content."""
+    return built.with_name(built.name + ".sha256")
+
+
+@pytest.mark.parametrize("damage", ["cut", "emptied", "changed", "no sum", "no sense"])
+def test_what_is_damaged_is_built_anew(damage: str) -> None:
+    """By a full disk, say: a server would only say that it can't load it."""
+    needs_cc()
+    told: list[str] = []
+    built = shared_object("seven", SEVEN, main="seven.c")
+    whole = built.read_bytes()
+    if damage == "no sum":
+        sum_of(built).unlink()
+    elif damage == "no sense":
+        sum_of(built).write_bytes(b"\xff")
+    else:
+        built.write_bytes({"cut": whole[:1000], "emptied": b"", "changed": whole[:-1] + b"!"}[damage])
+    assert built == shared_object("seven", SEVEN, main="seven.c", tell=told.append)
+    assert (whole, 1) == (built.read_bytes(), len(told))
+    assert (built, 1) == (shared_object("seven", SEVEN, main="seven.c", tell=told.append), len(told))
+
+
+def test_what_lost_its_mode_gets_it_back() -> None:
+    """Servers load no module that may not be executed."""
+    needs_cc()
+    built = shared_object("seven", SEVEN, main="seven.c")
+    built.chmod(0o600)
+    assert 0o100 & shared_object("seven", SEVEN, main="seven.c").stat().st_mode
 
 
 def test_other_texts_flags_or_compilers_are_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +151,7 @@ def test_two_may_build_at_once(cache: Path) -> None:
     for thread in threads:
         thread.join()
     assert made[:1] * 4 == made
-    assert made[:1] == list(cache.iterdir())
+    assert [made[0], sum_of(made[0])] == sorted(cache.iterdir())
     assert 7 == seven_of(made[0])
 
 
@@ -185,6 +216,7 @@ def test_a_cc_that_is_no_program_is_named(asked: str, monkeypatch: pytest.Monkey
         ("echo 'ld: no such thing' >&2; echo 'collect2: error: ld' >&2; exit 1", "ld: no such thing"),
         ("printf 'error: \\377\\n' >&2; exit 1", "error: \ufffd"),
         ("exit 3", "exit status 3"),
+        ("exit 0", "nothing, and made no file"),
     ],
 )
 def test_a_compiler_that_fails_is_quoted(

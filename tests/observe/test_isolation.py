@@ -4,8 +4,11 @@ import threading
 from typing import Any
 
 import pytest
+import redis
 
 import emqlab
+from emqlab import replies
+from emqlab.observe import snapshot
 from emqlab.observe.case_reader import parse_case
 from emqlab.observe.run import Run, run_case
 
@@ -140,3 +143,59 @@ def test_a_version_with_a_time_to_live_is_shown(lab: emqlab.Lab) -> None:
     """The lab's own value has none."""
     done = run(lab, "native", when=[{"command": ["PEXPIRE", "{emq}:version", "5000"]}])
     assert 5000 == done.after[b"{emq}:version"].ttl_ms
+
+
+CHANGES: list[tuple[list[tuple[str, ...]], dict[bytes, tuple[str, Any]]]] = [
+    ([("DEL", "emq:{q}:hash", "emq:{q}:string")], {b"emq:{q}:list": ("list", [b"a"])}),
+    (
+        [("DEL", "emq:{q}:hash"), ("SET", "emq:{q}:hash", ""), ("DEL", "emq:{q}:string", "emq:{q}:list")],
+        {b"emq:{q}:hash": ("string", b"")},
+    ),
+    (
+        [("DEL", "emq:{q}:string", "emq:{q}:list", "emq:{q}:hash"), ("SADD", "emq:{q}:string", "m")],
+        {b"emq:{q}:string": ("set", [b"m"])},
+    ),
+]
+
+
+@pytest.mark.parametrize(("meanwhile", "expected"), CHANGES, ids=["gone", "a string now", "a set now"])
+def test_a_key_that_changes_while_it_is_read(
+    lab: emqlab.Lab,
+    monkeypatch: pytest.MonkeyPatch,
+    meanwhile: list[tuple[str, ...]],
+    expected: dict[bytes, tuple[str, Any]],
+) -> None:
+    """Between its type and its value: one that went is not there, one of another type is read as that."""
+    client = lab.client
+    client.hset("emq:{q}:hash", "f", "v")
+    client.set("emq:{q}:string", "v")
+    client.rpush("emq:{q}:list", "a")
+    ask_all, asked = replies.ask_all, 0
+
+    def change(*arguments: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked == 2:
+            for command in meanwhile:
+                client.execute_command(*command)
+        return ask_all(*arguments)
+
+    monkeypatch.setattr(snapshot, "ask_all", change)
+    names = [b"emq:{q}:hash", b"emq:{q}:list", b"emq:{q}:string"]
+    found = snapshot.read(client, names)
+    assert expected == {name: (key.type, key.value) for name, key in found.items()}
+
+
+def test_a_key_that_never_keeps_its_type(lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said so, in the end."""
+    client, ask_all = lab.client, replies.ask_all
+
+    def change(*arguments: Any) -> Any:
+        kind = client.type("emq:{q}:k")
+        client.delete("emq:{q}:k")
+        client.sadd("emq:{q}:k", "m") if kind == b"string" else client.set("emq:{q}:k", "v")
+        return ask_all(*arguments)
+
+    monkeypatch.setattr(snapshot, "ask_all", change)
+    with pytest.raises(redis.ResponseError, match=r"emq:\{q\}:k changes its type faster"):
+        snapshot.read(client, [b"emq:{q}:k"])

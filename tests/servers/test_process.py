@@ -1,15 +1,19 @@
 """One server process: it starts, ends, keeps its data, and is never left behind."""
 
+import errno
 import multiprocessing
 import os
+import shutil
 import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -17,7 +21,7 @@ import redis
 from emqlab.native.module import NoCompiler, module_files
 from emqlab.native.module.build import shared_object
 from emqlab.servers import process as process_module
-from emqlab.servers.binaries import NoServer, find_binary
+from emqlab.servers.binaries import VARIABLE, NoServer, find_binary
 from emqlab.servers.process import CannotStart, ServerProcess
 from emqlab.servers.watcher import Watcher
 
@@ -224,25 +228,207 @@ def test_a_refused_module_is_a_sentence(binary: Path) -> None:
 
 
 def test_a_program_that_is_no_server_is_a_sentence() -> None:
-    """It ends at once, and that is said."""
-    server = ServerProcess("/bin/true")
-    with pytest.raises(CannotStart, match="/bin/true did not start: it printed nothing"):
-        server.start()
-    server.close()
+    """Nothing that it printed is passed on: some print the settings."""
+    for program in ("/bin/true", "/bin/cat"):
+        server = ServerProcess(program)
+        with pytest.raises(CannotStart) as refused:
+            server.start()
+        server.close()
+        assert str(refused.value) == (
+            f"{program} is no Valkey or Redis that runs here;"
+            " set $EMQLAB_SERVER_BINARY to a valkey-server or redis-server"
+        )
 
 
 def test_a_program_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a while the start is given up and the program is gone."""
     program = tmp_path / "mute"
-    program.write_text("#!/bin/sh\necho $$ > number\nexec sleep 1000\n", encoding="utf-8")
+    version = '[ "$1" != --version ] || { echo v=9.1.2; exit; }'
+    program.write_text(f"#!/bin/sh\n{version}\necho $$ > number\nexec sleep 1000\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setattr(process_module, "START_S", 0.3)
+    monkeypatch.setenv(VARIABLE, str(program))
     server = ServerProcess(program)
-    with pytest.raises(CannotStart, match="did not answer within"):
+    with pytest.raises(CannotStart, match=rf"mute, named by \${VARIABLE}, did not answer within"):
         server.start()
     pid = int((server.directory / "number").read_text())
     assert gone(pid)
     server.close()
+
+
+def test_a_password_is_not_printed(binary: Path) -> None:
+    """A server that complains of the line that holds it quotes that line."""
+    secret = "ab" * 32
+    server = ServerProcess(binary, config={"usr": f"x on >{secret}"})
+    with pytest.raises(CannotStart, match=r"usr.*>\.\.\.") as refused:
+        server.start()
+    text = server.log.read_text(encoding="utf-8")
+    server.close()
+    assert (True, False) == (secret in text, secret in str(refused.value))
+
+
+def test_a_damaged_module_is_named_for_removal(binary: Path, tmp_path: Path) -> None:
+    """It is built anew once it is gone."""
+    damaged = tmp_path / "emq.so"
+    damaged.write_bytes(b"\x7fELF")
+    damaged.chmod(0o755)
+    server = ServerProcess(binary, modules=[damaged])
+    with pytest.raises(CannotStart, match=f"remove {damaged}, and it is built anew"):
+        server.start()
+    server.close()
+
+
+@pytest.mark.parametrize("kind", ["missing", "long"])
+def test_no_folder_to_write_in_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str) -> None:
+    """Which folder, why, and what to do; nothing is left."""
+    wanted = tmp_path / ("x" * 100 if kind == "long" else "none")
+    monkeypatch.setenv("TMPDIR", str(wanted))
+
+    def refuse(**_: object) -> str:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+    with pytest.raises(CannotStart) as refused:
+        ServerProcess("/bin/true")
+    why = "the path of {} is too long for a socket" if kind == "long" else "{} can't be written: Read-only file system"
+    cure = "; make room, or set TMPDIR to a short path you can write"
+    assert why.format(wanted) + cure == str(refused.value)
+
+
+def test_the_temporary_folder_is_the_one_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its path is short enough; else that of the system is taken."""
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="emq-t-") as short:
+        for asked, got in ((short, short), (f"{short}/{'x' * 90}", "/tmp")):
+            monkeypatch.setenv("TMPDIR", asked)
+            server = ServerProcess("/bin/true")
+            assert got == str(server.directory.parent)
+            server.close()
+
+
+def test_a_folder_that_was_removed_is_a_sentence(server: ServerProcess) -> None:
+    """It says that this lab is lost."""
+    server.kill()
+    shutil.rmtree(server.directory)
+    with pytest.raises(CannotStart, match=f"{server.directory} was removed; open another lab"):
+        server.start()
+
+
+def test_a_disk_that_is_full_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Found out when the clock's file is written."""
+    folder = tmp_path / "private"
+    folder.mkdir()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(process_module, "private_folder", lambda: folder)
+    monkeypatch.setattr(process_module, "ShimClock", full)
+    with pytest.raises(CannotStart, match="can't be written: No space left on device; make room, or set TMPDIR"):
+        ServerProcess("/bin/true", shim=Path("/shim.so"))
+    assert not folder.exists()
+
+
+# ---------------------------------------------------------------- threads, and Ctrl-C
+
+
+def test_one_of_many_starts_wins(binary: Path) -> None:
+    """The others are refused, and one process runs."""
+    server = ServerProcess(binary)
+
+    def attempt(_: int) -> str:
+        try:
+            server.start()
+        except RuntimeError as error:
+            return str(error)
+        return "started"
+
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            said = sorted(pool.map(attempt, range(8)))
+        assert [*["started"], *["the server runs already"] * 7] == sorted(said, key=lambda text: text != "started")
+    finally:
+        server.close()
+
+
+def test_a_launch_is_refused_while_one_is_held(server: ServerProcess) -> None:
+    """Nothing overwrites a process that nobody else knows."""
+    pid = server.pid
+    with pytest.raises(RuntimeError, match="runs already"):
+        server._held.launch(["/bin/true"], {}, server.log)
+    assert pid == server.pid
+
+
+def test_the_watcher_ends_every_process_it_heard_of(tmp_path: Path) -> None:
+    """Not only the last; and none that was taken back."""
+    several = [subprocess.Popen(["sleep", "1000"], start_new_session=True) for _ in range(3)]
+    folder = tmp_path / "watched"
+    folder.mkdir()
+    watcher = Watcher(folder)
+    try:
+        for one in several:
+            os.write(watcher._writer, b"%d\n" % one.pid)
+        watcher.forget_server(several[1].pid)
+        watcher.end()
+        assert (-signal.SIGKILL, -signal.SIGKILL) == (several[0].wait(10), several[2].wait(10))
+        assert several[1].poll() is None
+    finally:
+        for one in several:
+            one.kill()
+            one.wait()
+
+
+def test_an_interrupted_start_leaves_no_process(binary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while its answer is waited for; the next start works."""
+    server = ServerProcess(binary)
+    launched: list[int] = []
+
+    def interrupt(*_: object) -> bytes:
+        assert server.pid is not None
+        launched.append(server.pid)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as breaking:
+        breaking.setattr(process_module, "_ping", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            server.start()
+    assert (True, False, False) == (gone(launched[0]), server.alive, server.ready)
+    server.start()
+    assert (True, True) == (server.ready, client(server).ping())
+    server.close()
+
+
+def test_a_launch_that_is_interrupted_is_known(binary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real Ctrl-C between the fork and its being noted: the process is ended, and not found on the data later."""
+    server = ServerProcess(binary)
+    launch, launched = Watcher.launch, []
+
+    def interrupted(self: Watcher, *args: Any) -> Any:
+        made = launch(self, *args)
+        launched.append(made.pid)
+        signal.raise_signal(signal.SIGINT)
+        return made
+
+    with monkeypatch.context() as breaking:
+        breaking.setattr(Watcher, "launch", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            server.start()
+    assert (True, False) == (gone(launched[0]), server.alive)
+    server.close()
+
+
+def test_closing_a_server_that_starts_is_a_sentence(binary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The start fails as such, though its folder is gone, and launches nothing afterwards."""
+    server = ServerProcess(binary)
+
+    def close(*_: object) -> bytes:
+        server.close()
+        return b""
+
+    monkeypatch.setattr(process_module, "_ping", close)
+    with pytest.raises(CannotStart, match="was closed while it started"):
+        server.start()
+    with pytest.raises(CannotStart, match="was closed"):
+        server._held.launch(["/bin/true"], {}, server.log)
 
 
 # ---------------------------------------------------------------- the lab dies
@@ -373,7 +559,7 @@ def test_the_watcher_does_not_kill_what_was_waited_for(tmp_path: Path) -> None:
     watcher = Watcher(folder)
     try:
         os.write(watcher._writer, b"%d\n" % bystander.pid)
-        watcher.forget_server()
+        watcher.forget_server(bystander.pid)
         watcher.end()
         assert (None, False) == (bystander.poll(), folder.exists())
     finally:

@@ -4,7 +4,8 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,15 @@ import redis
 import emqlab
 from emqlab.lab import Lab
 from emqlab.native.module import CannotBuild, NoCompiler, module_path
+from emqlab.native.module.build import shared_object
 from emqlab.observe.case_reader import parse_case
 from emqlab.observe.run import Run, run_case
 from emqlab.servers import valkey as valkey_module
 from emqlab.servers.binaries import VARIABLE, NoServer, find_binary
+from emqlab.servers.bounds import CannotRun
 from emqlab.servers.process import CannotStart
 from emqlab.servers.valkey import ClockFixed, ValkeyServer
+from tests.servers.real import wait_until
 
 HOUR = 3_600_000
 ROW = "JOB0NgWEfAEJfs"
@@ -161,6 +165,96 @@ def test_the_module_stamps_the_epoch_that_the_server_has(server: ValkeyServer) -
         server.restart()
 
 
+def test_restarts_of_many_threads_leave_one_process(server: ValkeyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is one step: the old process is gone before the next one is there."""
+    seen: set[int] = set()
+    launch = server.process._held._launch
+
+    def noted(*args: Any) -> None:
+        launch(*args)
+        process = server.process._held.process
+        assert process is not None
+        seen.add(process.pid)
+
+    monkeypatch.setattr(server.process._held, "_launch", noted)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: server.restart(), range(8)))
+    assert 8 == len(seen)
+    assert [server.process.pid] == [pid for pid in seen if Path(f"/proc/{pid}").exists() or pid == server.process.pid]
+    assert server.client.ping()
+
+
+def test_a_restart_under_a_call_is_a_lost_server(server: ValkeyServer) -> None:
+    """Whoever waits for a reply is told by the connection, not by what redis-py trips over."""
+    waiting = server.connect()
+    started = threading.Event()
+    failed: list[BaseException] = []
+
+    def wait() -> None:
+        connection = server.client.connection_pool.get_connection()
+        connection.send_command("BLPOP", "never", "0")
+        started.set()
+        try:
+            connection.read_response()
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            server.client.connection_pool.release(connection)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    assert started.wait(10)
+    wait_until(lambda: waiting.info("clients")["blocked_clients"] == 1, "a client waits")
+    # Not its connection is closed: it is in use.
+    server.hang_up()
+    assert 1 == waiting.info("clients")["blocked_clients"]
+    server.restart()
+    thread.join(10)
+    assert [True] == [isinstance(error, redis.ConnectionError) for error in failed]
+    assert server.client.ping()
+
+
+def test_a_dead_server_says_what_to_do(server: ValkeyServer) -> None:
+    """To the executors, to clients, and to whoever asks for its time or its epoch."""
+    lab = Lab(server)
+    server.process.kill()
+    sentence = "^the server has ended; lab.restart\\(\\) starts it again on its data$"
+    for ask in (lambda: lab.native.claim("q"), lambda: lab.scripted.claim("q"), lab.now_ms, lambda: lab.run_id):
+        with pytest.raises(emqlab.ServerLost, match=sentence):
+            ask()
+    with pytest.raises(redis.ConnectionError, match=sentence):
+        server.connect().ping()
+    lab.restart()
+    assert lab.native.claim("q") is None
+
+
+def test_an_interrupted_restart_is_repaired_by_the_next(server: ValkeyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By another restart, with its data, and by a case."""
+    server.client.set("k", "v")
+    repairs: list[Callable[[], None]] = [server.restart, lambda: server.begin_case(b"q")]
+    for repair, left in zip(repairs, (b"v", None), strict=True):
+        with monkeypatch.context() as breaking:
+            breaking.setattr("emqlab.servers.process._ping", _interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                server.restart()
+        assert not server.process.alive
+        repair()
+        assert left == server.client.get("k")
+    server.end_case(b"q", plain=True)
+
+
+def _interrupt(_: str) -> bytes:
+    raise KeyboardInterrupt
+
+
+def test_a_case_that_does_not_begin_has_no_time_limit(server: ValkeyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or its server would be killed when another case is running."""
+    monkeypatch.setattr(server, "_empty", lambda: _interrupt(""))
+    with pytest.raises(KeyboardInterrupt):
+        server.begin_case(b"q")
+    assert server._limit is None
+
+
 # ---------------------------------------------------------------- the clock
 
 
@@ -246,6 +340,30 @@ def test_without_a_shim_the_clock_is_real(monkeypatch: pytest.MonkeyPatch, where
         assert "the clock of the valkey server can't be moved" == getattr(skipped, "why", None)
     finally:
         server.close()
+
+
+def test_a_shim_that_cannot_be_loaded_stops_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither one that is ignored nor one that ends whatever loads it: the clock is real."""
+    if sys.platform != "linux":
+        pytest.skip("a clock is preloaded on Linux only")
+    damaged = tmp_path / "shim.so"
+    crashing = {"crash.c": "#include <unistd.h>\n#include <signal.h>\n" + _CRASH}
+    try:
+        deadly = shared_object("crash", crashing, main="crash.c")
+    except NoCompiler as error:
+        pytest.skip(str(error))
+    damaged.write_bytes(b"\x7fELF")
+    for shim in (damaged, deadly):
+        monkeypatch.setattr(valkey_module, "clock_shim", lambda tell, shim=shim: shim)
+        server = ValkeyServer(program("valkey"))
+        try:
+            assert (False, True) == (server.movable, server.client.ping())
+        finally:
+            server.close()
+
+
+#: Ends any server that loads it.
+_CRASH = "__attribute__((constructor)) static void end(void) { kill(getpid(), SIGSEGV); }\n"
 
 
 def _cannot_build(*_: Any, **__: Any) -> Path:
@@ -370,6 +488,14 @@ def test_a_limited_default_user_is_refused_and_still_looked_at(bench: tuple[Valk
     assert b"emq:{q}:pending" in done.after
 
 
+@pytest.mark.parametrize("left", [[b"ACL", b"DELUSER", b"(emqlab)"], [b"acl", b"setuser", b"(emqlab)", b"off"]])
+def test_the_labs_own_user_is_not_a_cases(server: ValkeyServer, left: list[bytes]) -> None:
+    """The lab could not look at what the case did: it is refused before anything is sent."""
+    with pytest.raises(CannotRun, match=r"the user \(emqlab\) is the lab's own"):
+        server.admit(b"q", [[b"SET", b"k", b"v"], left], [])
+    server.admit(b"q", [[b"ACL", b"SETUSER", b"ann", b"on"]], [])
+
+
 def test_cases_of_many_threads_do_not_meet(bench: tuple[ValkeyServer, Any]) -> None:
     """One server runs one case at a time."""
     seen: list[Any] = []
@@ -392,7 +518,7 @@ def test_a_failed_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     """Not even the folder, and the sentence says what the server said."""
     folder = tmp_path / "private"
     folder.mkdir()
-    monkeypatch.setattr("emqlab.servers.process._private_folder", lambda: folder)
+    monkeypatch.setattr("emqlab.servers.process.private_folder", lambda: folder)
     with pytest.raises(CannotStart, match=r"/nowhere\.so"):
         ValkeyServer(program("valkey"), module="/nowhere.so")
     assert not folder.exists()

@@ -3,6 +3,7 @@
 Used for the module and for the clock shim. Nothing here is needed where a built one is at hand already.
 """
 
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -105,15 +106,40 @@ def shared_object(
     """
     carried = PREBUILT / built_name(name, files, flags)
     if carried.exists():
+        with contextlib.suppress(OSError):
+            _make_loadable(carried)
         return carried
     # Who sets another compiler wants that one's work, not what lies there.
     target = cache_folder() / built_name(name, files, flags, os.environ.get("CC", "").strip())
     try:
-        if not target.exists():
+        if not _sound(target):
             _build(name, target, files, main, flags, tell)
+        _make_loadable(target)
     except OSError as error:
         raise CannotBuild(f"{name} can't be built in {target.parent}: {error.strerror or error}; {_CURE}") from None
     return target
+
+
+def _sum_file(target: Path) -> Path:
+    return target.with_name(f"{target.name}.sha256")
+
+
+def _sum(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _sound(target: Path) -> bool:
+    """Whether a built file is there, and is what was built: a full disk, or a copied home, leaves half of one."""
+    try:
+        return _sum_file(target).read_text(encoding="utf-8") == _sum(target)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _make_loadable(file: Path) -> None:
+    """Servers refuse to load a module that is no program by its mode."""
+    if not os.access(file, os.R_OK | os.X_OK) or not file.stat().st_mode & 0o100:
+        file.chmod(0o755)
 
 
 def _build(
@@ -134,7 +160,9 @@ def _build(
             complaint = _compile(command, folder, main, flags)
             if complaint is None:
                 # Two that build at once make the same file, and either may win.
+                Path(folder, "sum").write_text(_sum(Path(folder, "made")), encoding="utf-8")
                 Path(folder, "made").replace(target)
+                Path(folder, "sum").replace(_sum_file(target))
                 return
             failures.append(f"{' '.join(command)} says: {complaint}")
     raise CannotBuild(f"{name} can't be built: {'; '.join(failures)}; set CC to a C compiler that can")
@@ -156,7 +184,9 @@ def _compile(command: Sequence[str], folder: str, main: str, flags: Sequence[str
         )
     except OSError as error:
         return error.strerror or str(error)
-    return None if done.returncode == 0 else _complaint(done.stderr) or f"exit status {done.returncode}"
+    if done.returncode == 0:
+        return None if Path(folder, "made").is_file() else "nothing, and made no file"
+    return _complaint(done.stderr) or f"exit status {done.returncode}"
 
 
 def _complaint(said: str) -> str:
