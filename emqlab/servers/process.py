@@ -123,10 +123,10 @@ class ServerProcess:
                 Path(self.socket).unlink(missing_ok=True)
                 begin = self.log.stat().st_size if self.log.exists() else 0
             clock = self.clock.environment(self._environment) if self.clock else {}
+            # The port once more: a settings file that was cut short must not open the one that servers open by default.
+            command = [str(self.binary), str(self.directory / "conf"), "--port", str(self.config["port"])]
             try:
-                self._held.launch(
-                    [str(self.binary), str(self.directory / "conf")], {**self._environment, **clock}, self.log
-                )
+                self._held.launch(command, {**self._environment, **clock}, self.log)
                 self._await_answer(begin)
             except OSError as error:
                 raise CannotStart(f"{named(self.binary)} did not start: {error.strerror}") from None

@@ -593,3 +593,15 @@ def test_a_server_that_is_too_old_for_the_module_is_told_by_the_module(binary: P
         f"{binary} did not start: this server is too old, use Valkey 8 or Redis 7.0 or newer;"
         " it has no FunctionOfTomorrow"
     )
+
+
+def test_settings_that_were_cut_short_open_no_port(binary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its settings a server would listen at 6379 for everybody; told the port apart, it listens nowhere."""
+    server = ServerProcess(binary)
+    monkeypatch.setattr(server, "_write_settings", lambda: (server.directory / "conf").write_text(""))
+    monkeypatch.setattr(process_module, "START_S", 0.5)
+    with pytest.raises(CannotStart):
+        server.start()
+    log = server.log.read_text()
+    server.close()
+    assert "port=0." in log
