@@ -7,7 +7,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,9 +16,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
+from emqlab import ports
 from emqlab.errors import EmqError
 
-HOST = "127.0.0.1"
+HOST = ports.LOOPBACK
 FIRST_LESSON = "00_start_here.ipynb"
 COPY = "emqlab-course"
 START_SECONDS = 60
@@ -85,17 +85,12 @@ def check_writable(folder: Path) -> None:
 
 def choose_port(asked: int | None) -> int:
     """A TCP port on this machine: the asked one if it is free, any free one if none was asked for."""
-    with socket.socket() as probe:
-        # As JupyterLab does, or a port that was closed a moment ago would look taken.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, asked or 0))
-        except OSError as error:
-            raise CannotOpen(
-                f"Port {asked} can't be used ({error.strerror}): name another, or leave --port out."
-            ) from error
-        port: int = probe.getsockname()[1]
-        return port
+    try:
+        return ports.usable(asked)
+    except OSError as error:
+        raise CannotOpen(
+            f"Port {asked} can't be used ({error.strerror}): name another, or leave --port out."
+        ) from error
 
 
 def write_quiet_settings(folder: Path) -> None:

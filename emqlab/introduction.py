@@ -10,6 +10,7 @@ import redis
 from emqlab import ids, keys
 from emqlab.lab import claim_version
 from emqlab.serve import Place
+from emqlab.servers.survey import program
 from emqlab.transitions import TRANSITIONS, Call
 
 #: The lease in the lines to try: long enough to read them.
@@ -22,7 +23,7 @@ def introduction(client: redis.Redis, place: Place, data: Path | None) -> str:
     client_program, hint = shell_client()
     stays = f"its jobs are kept in {data}" if data else "its jobs go when it stops"
     lines = [
-        f"{server_version(client)} with the EMQ verbs listens at {place}, for this machine only; {stays}.",
+        f"{program(client.info('server'))} with the EMQ verbs listens at {place}, for this machine only; {stays}.",
         "",
         f"Three lines to try in another terminal{hint}:",
         "",
@@ -78,10 +79,3 @@ def now_ms(client: redis.Redis) -> int:
     """The server's time, ms since 1970."""
     seconds, micros = client.time()
     return int(seconds) * 1000 + int(micros) // 1000
-
-
-def server_version(client: redis.Redis) -> str:
-    """``valkey 9.1.2`` or ``redis 7.0.15``."""
-    info = client.info("server")
-    name = info.get("server_name", "redis")
-    return f"{name} {info.get(f'{name}_version', info['redis_version'])}"

@@ -1,7 +1,6 @@
 """A lab: one server, both executors, and a clock that the reader moves (SPEC 11)."""
 
 import os
-import sys
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal, NoReturn
@@ -208,13 +207,13 @@ def _embedded(seed: int) -> Lab:
 def _valkey(seed: int) -> Lab:
     """A real server; without the native verbs where the module can't be had or is refused."""
     from emqlab.native.module import module_path
-    from emqlab.native.module.build import CannotBuild
+    from emqlab.native.module.build import CannotBuild, on_stderr
     from emqlab.servers.process import Ended
     from emqlab.servers.valkey import ValkeyServer
 
     node = seed % 1024
     try:
-        module = module_path(_say)
+        module = module_path(on_stderr)
         return _on(lambda: ValkeyServer(module=module, node=node))
     except (CannotBuild, Ended) as error:
         why = f"the native verbs are missing here: {error}"
@@ -235,13 +234,13 @@ def _remote(url: str) -> Lab:
 
 def _auto(seed: int) -> Lab:
     from emqlab.native.module import module_path
-    from emqlab.native.module.build import CannotBuild
+    from emqlab.native.module.build import CannotBuild, on_stderr
     from emqlab.servers.binaries import VARIABLE, NoServer, find_binary
     from emqlab.servers.process import CannotStart
     from emqlab.servers.valkey import ValkeyServer
 
     try:
-        binary, module = find_binary(), module_path(_say)
+        binary, module = find_binary(), module_path(on_stderr)
         return _on(lambda: ValkeyServer(binary, module=module, node=seed % 1024))
     except (NoServer, CannotBuild, CannotStart):
         if os.environ.get(VARIABLE):
@@ -261,7 +260,3 @@ def _opened(server: Server, **options: Any) -> Lab:
     except BaseException:
         server.close()
         raise
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from emqlab import ports
 from emqlab.errors import EmqError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 STOPPED, UNUSABLE, LOST = 0, 2, 3
 
-HOST = "127.0.0.1"
+HOST = ports.LOOPBACK
 _LOOK_S = 0.1
 
 
@@ -109,16 +110,12 @@ def choose_place(port: int | None, path: Path | None) -> Place:
     import socket
 
     if path is None:
-        with socket.socket() as trying:
-            # As the server does, or a port that was closed a moment ago would look taken.
-            trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                trying.bind((HOST, port or 0))
-            except OSError as error:
-                raise CannotServe(
-                    f"port {port} can't be used ({error.strerror}); name another by --port, or leave it out"
-                ) from None
-            return Place(port=trying.getsockname()[1])
+        try:
+            return Place(port=ports.usable(port))
+        except OSError as error:
+            raise CannotServe(
+                f"port {port} can't be used ({error.strerror}); name another by --port, or leave it out"
+            ) from None
     if os.path.lexists(path) and not _removed_stale(path):
         raise CannotServe(f"{path} is there already; name another file by --socket, or remove it if nobody listens")
     with socket.socket(socket.AF_UNIX) as trying:
@@ -192,10 +189,11 @@ def running(place: Place, data: Path | None) -> "Iterator[ServerProcess]":
 
     from emqlab.introduction import introduction
     from emqlab.native.module import module_path
+    from emqlab.native.module.build import on_stderr
     from emqlab.servers.binaries import find_binary
     from emqlab.servers.process import ServerProcess
 
-    process = ServerProcess(find_binary(), modules=[module_path(_tell)], config=settings(place, data))
+    process = ServerProcess(find_binary(), modules=[module_path(on_stderr)], config=settings(place, data))
     if place.socket:
         process.socket = str(place.socket)
     try:
@@ -218,7 +216,3 @@ def settings(place: Place, data: Path | None) -> "dict[str, Setting]":
     if data:
         out |= {"dir": str(data), "appendfsync": "everysec"}
     return out
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

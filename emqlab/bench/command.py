@@ -18,6 +18,7 @@ from emqlab.bench.rounds import Progress, WorkNotDone, measure
 from emqlab.bench.target import CannotBench, OwnTarget, RemoteTarget, Target
 from emqlab.bench.workloads import ROWS, Row
 from emqlab.native.module import CannotBuild
+from emqlab.native.module.build import on_stderr
 from emqlab.servers.binaries import NoServer
 from emqlab.servers.process import CannotStart
 
@@ -55,7 +56,7 @@ def bench(
 
 def _opened(server: str) -> Target:
     if server in ("valkey", "auto"):
-        return OwnTarget(_tell)
+        return OwnTarget(on_stderr)
     if server == "embedded":
         raise CannotBench("the embedded server keeps no account of its commands' time; use --server valkey, or a URL")
     if "://" in server:
@@ -77,7 +78,7 @@ def _memory(server: str, calls: int, *, as_json: bool, alone: bool) -> int:
     if not alone:
         raise CannotBench("--memory runs all verbs and draws nothing; leave --verb and --chart out")
     with _shown("call") as progress:
-        found = footprint(calls, _tell, progress)
+        found = footprint(calls, on_stderr, progress)
     print(json.dumps(found.json()) if as_json else found.text())
     return MEASURED
 
@@ -87,7 +88,7 @@ def _draw(result: Result, path: Path) -> None:
         draw(result, path)
     except OSError as error:
         raise CannotBench(f"--chart {path}: can't be written: {error.strerror or error}; name another file") from None
-    _tell(f"chart: {path}")
+    on_stderr(f"chart: {path}")
 
 
 @contextmanager
@@ -104,10 +105,6 @@ def _shown(what: str) -> Iterator[Progress]:
     finally:
         if terminal:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _said(sentence: str, status: int) -> int:

@@ -1,13 +1,14 @@
 """A snapshot of every key of a queue, and its JSON form (SPEC 9)."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import redis
 
 from emqlab import keys
-from emqlab.replies import Json, ask, ask_all, error_reply, text_json
+from emqlab.replies import Json, ask_all, error_reply, text_json
+from emqlab.servers.survey import under
 
 #: Hash and zset: pairs; list and set: members; string: the bytes.
 KeyValue = bytes | list[bytes] | list[tuple[bytes, bytes]]
@@ -35,8 +36,6 @@ class Key:
 #: Key name -> what it holds, sorted by name.
 Snapshot = dict[bytes, Key]
 
-_GLOB = {byte: b"\\" + bytes([byte]) for byte in b"*?[]\\^-"}
-
 
 def take(client: redis.Redis, queue: bytes, *, shared: Collection[bytes] | None = None) -> Snapshot:
     """All keys under ``emq:{q}:*`` and ``{emq}:*``, but ``{emq}:version`` while it holds our value.
@@ -49,17 +48,6 @@ def take(client: redis.Redis, queue: bytes, *, shared: Collection[bytes] | None 
     if version is not None and version.value == keys.VERSION and version.ttl_ms == -1:
         del found[keys.VERSION_KEY]
     return found
-
-
-def under(client: redis.Redis, prefix: bytes) -> Iterator[bytes]:
-    """The names of all keys that begin with ``prefix``, found by SCAN; pattern characters in it mean themselves."""
-    pattern = b"".join(_GLOB.get(byte, bytes([byte])) for byte in prefix) + b"*"
-    cursor = b"0"
-    while True:
-        cursor, names = ask(client, "SCAN", cursor, "MATCH", pattern, "COUNT", 1000)
-        yield from names
-        if cursor == b"0":
-            return
 
 
 def read(client: redis.Redis, names: Sequence[bytes]) -> Snapshot:

@@ -15,9 +15,9 @@ from emqlab.servers import cluster
 from emqlab.servers.address import Address
 from emqlab.servers.bounds import CannotRun, shared, shown, trespass
 from emqlab.servers.queue_lock import BUSY_MS, QueueLock
+from emqlab.servers.survey import under
 from emqlab.transitions import Call
 
-_GLOB = {byte: b"\\" + bytes([byte]) for byte in b"*?[]\\^-"}
 #: What a case needs to be run, looked at and cleaned up after; tried on a key that is not there.
 _NEEDED: tuple[tuple[str | int, ...], ...] = (
     ("TYPE",), ("PTTL",), ("HGETALL",), ("ZRANGE", 0, -1, "WITHSCORES"), ("SMEMBERS",), ("LRANGE", 0, -1), ("GET",),
@@ -293,7 +293,7 @@ class RemoteServer:
         others = sorted((self.shared or frozenset()) - {keys.VERSION_KEY})
         with self._lost():
             try:
-                found = next(self._under(base), None)
+                found = next(under(self.client, base), None)
             except redis.ResponseError as error:
                 raise self._lacks(error_reply(error)) from None
             if found is not None:
@@ -329,7 +329,7 @@ class RemoteServer:
 
     def _clean(self, queue: bytes) -> None:
         with self._lost():
-            made = {*self._under(keys.base(queue)), *(self.shared or ())} - {keys.VERSION_KEY}
+            made = {*under(self.client, keys.base(queue)), *(self.shared or ())} - {keys.VERSION_KEY}
             names = sorted(made)
             for start in range(0, len(names), 500):
                 ask_all(self.client, [("DEL", name) for name in names[start : start + 500]])
@@ -345,13 +345,6 @@ class RemoteServer:
 
     def _lacks(self, reply: ErrorReply) -> CannotRun:
         return CannotRun(f"{self.address}: this user may not run cases ({reply.text}); a case needs {_RIGHTS}")
-
-    def _under(self, prefix: bytes) -> Iterator[bytes]:
-        pattern = b"".join(_GLOB.get(byte, bytes([byte])) for byte in prefix) + b"*"
-        cursor: bytes | None = None
-        while cursor != b"0":
-            cursor, names = ask(self.client, "SCAN", cursor or b"0", "MATCH", pattern, "COUNT", 1000)
-            yield from names
 
     @contextmanager
     def _lost(self) -> Iterator[None]:

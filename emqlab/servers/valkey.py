@@ -1,7 +1,6 @@
 """A real Valkey or Redis of the lab's own (SPEC 10): it starts it, moves its clock, restarts and empties it."""
 
 import secrets
-import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -14,11 +13,13 @@ from redis.retry import Retry
 
 from emqlab import keys
 from emqlab.errors import EmqError, ServerLost
+from emqlab.native.module.build import on_stderr
 from emqlab.replies import ask, ask_all
 from emqlab.servers.binaries import find_binary
 from emqlab.servers.bounds import CannotRun
 from emqlab.servers.process import CannotStart, Ended, ServerProcess, Setting
 from emqlab.servers.shim import clock_shim
+from emqlab.servers.survey import program
 from emqlab.transitions import Call
 
 #: A case that takes longer has blocked its server, or itself: the server is killed, so that others can go on.
@@ -63,7 +64,7 @@ class ValkeyServer:
             binary or find_binary(),
             modules=[] if module is None else [module],
             config={**(config or {}), "user": _users(password := secrets.token_hex(), config or {})},
-            shim=clock_shim(_say),
+            shim=clock_shim(on_stderr),
         )
         self._stands_at: int | None = None
         #: The epoch, and the process that has it.
@@ -78,7 +79,7 @@ class ValkeyServer:
             raise
         clock = self.process.clock
         self.movable = clock is not None and clock.watched
-        self.version = self._version()
+        self.version = program(self._info())
 
     def _first_start(self) -> None:
         try:
@@ -256,12 +257,6 @@ class ValkeyServer:
         lines = self._ask("INFO", "server").decode().splitlines()
         return {name: value for name, _, value in (line.partition(":") for line in lines)}
 
-    def _version(self) -> str:
-        """``valkey 9.1.2`` or ``redis 7.0.15``: the program's name and version."""
-        info = self._info()
-        name = info.get("server_name", "redis")
-        return f"{name} {info.get(f'{name}_version', info['redis_version'])}"
-
 
 class _Connection(redis.UnixDomainSocketConnection):
     """A connection to the lab's own server, which says in the lab's words that the server is not there."""
@@ -273,7 +268,3 @@ class _Connection(redis.UnixDomainSocketConnection):
 def _users(password: str, config: Mapping[str, Setting]) -> list[str]:
     given = config.get("user", ())
     return [*([given] if isinstance(given, str) else given), f"{_INSIDE} on >{password} ~* &* +@all"]
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

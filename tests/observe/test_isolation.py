@@ -11,6 +11,7 @@ from emqlab import replies
 from emqlab.observe import snapshot
 from emqlab.observe.case_reader import parse_case
 from emqlab.observe.run import Run, run_case
+from tests.observe.leftovers import LEFTOVERS
 
 ROW = "JOB0NgWEfAEJfs"
 CLAIM = {"verb": "claim", "lease_ms": "30000"}
@@ -22,23 +23,11 @@ ORDINARY: dict[str, Any] = {
 }
 #: Raw commands that leave something behind on a connection, in Lua, among users or among clients.
 TRACES: list[list[list[str]]] = [
+    *LEFTOVERS,
     [["SELECT", "5"]],
-    [["MULTI"]],
-    [["MULTI"], ["SET", "{p}x", "1"]],
-    [["WATCH", "{p}pending"]],
-    [["HELLO", "3"]],
-    [["EVAL", "math.floor = function() return 1 end", "0"]],
-    [["EVAL", "rawset(_G, 'tonumber', nil)", "0"]],
     [["EVAL", "redis.call = nil", "0"]],
-    [["ACL", "SETUSER", "default", "-@all"]],
-    [["ACL", "SETUSER", "default", "off"]],
-    [["ACL", "SETUSER", "default", "resetkeys", "~x"]],
     [["ACL", "SETUSER", "ann", "on", ">pw"], ["AUTH", "ann", "wrong"]],
     [["AUTH", "x", "y"]],
-    [["CLIENT", "KILL", "TYPE", "normal"]],
-    [["CONFIG", "SET", "requirepass", "x"]],
-    [["SCRIPT", "FLUSH"]],
-    [["FLUSHALL"]],
 ]
 
 

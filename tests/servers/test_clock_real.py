@@ -1,12 +1,12 @@
 """The clock of a verb is the one that the server froze for the command around it (SPEC 5.1 rule 3)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
 
 from emqlab.replies import ask, ask_all
-from tests.servers.real import NAMES, RealServer, real_server
+from tests.servers.real import RealServer
 from tests.transitions.wire import BASE, ROW, WIRES
 
 A, B = "JOB0NgWEfAEJfa", "JOB0NgWEfAEJfb"
@@ -47,20 +47,6 @@ TIMED = [
     Timed("EMQ.EXTENDS", "active", "active", (("lease_ms", _AHEAD),)),
 ]
 each_timed = pytest.mark.parametrize("timed", TIMED, ids=lambda timed: str(timed.command))
-
-
-@pytest.fixture(params=NAMES, scope="module")
-def running(request: pytest.FixtureRequest) -> Iterator[RealServer]:
-    """One server for all tests of this file."""
-    with real_server(request.param) as server:
-        yield server
-
-
-@pytest.fixture
-def server(running: RealServer) -> RealServer:
-    """The same, empty."""
-    ask(running.client, "FLUSHALL")
-    return running
 
 
 @pytest.fixture

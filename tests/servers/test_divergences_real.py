@@ -1,7 +1,5 @@
 """The declared divergences that only a real server, a second client, statistics or a limited user can show (SPEC 6)."""
 
-from collections.abc import Iterator
-
 import pytest
 import redis
 
@@ -11,19 +9,12 @@ from emqlab.native.executor import NativeExecutor
 from emqlab.replies import ErrorReply, ask
 from emqlab.scripted.executor import ScriptedExecutor
 from emqlab.transitions import Call
-from tests.servers.real import NAMES, RealServer, real_server
+from tests.servers.real import RealServer
 
 JOB = b"JOB0NgWEfAEJfs"
 BASE = keys.base(b"q")
 ROW = keys.row(b"q", JOB)
 CLAIM = Call("claim", b"q", {"lease_ms": b"30000"})
-
-
-@pytest.fixture(scope="module", params=NAMES)
-def running(request: pytest.FixtureRequest) -> Iterator[RealServer]:
-    """A server with the module."""
-    with real_server(request.param) as server:
-        yield server
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 import redis
 
 from emqlab.replies import ErrorReply, ask
-from tests.servers.real import NAMES, RealServer, answer, dump_all, real_server
+from tests.servers.real import RealServer, answer, dump_all
 from tests.transitions.wire import ALL, BASE, ROW, WIRES, Wire
 
 A, B = "JOB0NgWEfAEJfa", "JOB0NgWEfAEJfb"
@@ -143,20 +143,6 @@ def _named(value: object) -> str | None:
 
 each_ladder = pytest.mark.parametrize("ladder", LADDERS, ids=_named)
 each_command = pytest.mark.parametrize("wire", ALL, ids=_named)
-
-
-@pytest.fixture(params=NAMES, scope="module")
-def running(request: pytest.FixtureRequest) -> Iterator[RealServer]:
-    """One server for all tests of this file."""
-    with real_server(request.param) as server:
-        yield server
-
-
-@pytest.fixture
-def server(running: RealServer) -> RealServer:
-    """The same, empty."""
-    ask(running.client, "FLUSHALL")
-    return running
 
 
 def _put(server: RealServer, given: str) -> None:

@@ -23,6 +23,7 @@ from emqlab.servers.binaries import VARIABLE, NoServer, find_binary
 from emqlab.servers.bounds import CannotRun
 from emqlab.servers.process import CannotStart
 from emqlab.servers.valkey import ClockFixed, ValkeyServer
+from tests.observe.leftovers import LEFTOVERS
 from tests.servers.real import wait_until
 
 HOUR = 3_600_000
@@ -393,25 +394,13 @@ ORDINARY: dict[str, Any] = {
 LOSING = [[["DEBUG", "SEGFAULT"]], [["CONFIG", "SET", "maxclients", "1"]]]
 #: Raw commands that leave something behind on a connection, in Lua, among users, in the settings.
 TRACES: list[list[list[str]]] = [
+    *LEFTOVERS,
     [["SELECT", "5"], ["SET", "x", "1"]],
-    [["MULTI"]],
-    [["MULTI"], ["SET", "{p}x", "1"]],
-    [["WATCH", "{p}pending"]],
-    [["HELLO", "3"]],
-    [["EVAL", "math.floor = function() return 1 end", "0"]],
-    [["EVAL", "rawset(_G, 'tonumber', nil)", "0"]],
     [["FUNCTION", "LOAD", "#!lua name=x\nredis.register_function('x', function() return 1 end)"]],
-    [["ACL", "SETUSER", "default", "-@all"]],
-    [["ACL", "SETUSER", "default", "off"]],
-    [["ACL", "SETUSER", "default", "resetkeys", "~x"]],
-    [["CONFIG", "SET", "requirepass", "x"]],
     [["CONFIG", "SET", "maxmemory", "1"]],
     [["REPLICAOF", "127.0.0.1", "1"]],
-    [["CLIENT", "KILL", "TYPE", "normal"]],
     [["DEBUG", "SET-ACTIVE-EXPIRE", "0"]],
     *LOSING,
-    [["SCRIPT", "FLUSH"]],
-    [["FLUSHALL"]],
     [["SET", "{emq}:version", "echomq:9"]],
 ]
 

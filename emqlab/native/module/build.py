@@ -20,6 +20,12 @@ from pathlib import Path
 #: Told what is going on, a line at a time.
 Tell = Callable[[str], None]
 
+
+def on_stderr(line: str) -> None:
+    """Tell it where a reader sees it at once, and a program that reads the output does not."""
+    print(line, file=sys.stderr, flush=True)
+
+
 #: What a wheel for one platform carries, under the names that ``built_name`` gives.
 PREBUILT = Path(__file__).with_name("prebuilt")
 

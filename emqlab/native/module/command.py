@@ -32,9 +32,10 @@ def native_options(parser: argparse.ArgumentParser) -> None:
 def build(*, output: str | None, as_json: bool) -> int:
     """``emqlab native build``: the exit status. ``output`` is a file to copy the module to."""
     from emqlab.native.module import CannotBuild, NotInSubset, module_path
+    from emqlab.native.module.build import on_stderr
 
     try:
-        path = module_path(_say)
+        path = module_path(on_stderr)
         if output is not None:
             path = _copied(path, output)
     except (CannotBuild, NotInSubset) as error:
@@ -44,10 +45,6 @@ def build(*, output: str | None, as_json: bool) -> int:
     load = shlex.join(["valkey-server", "--loadmodule", str(path)])
     print(json.dumps({"path": str(path), "load": load}) if as_json else f"{path}\n{load}")
     return BUILT
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _copied(module: Path, output: str) -> Path:
