@@ -31,6 +31,8 @@ class TimedScripts(ScriptedExecutor):
 
 def chosen(lab: "Lab", names: tuple[str, ...], native: str) -> dict[str, Executor]:
     """The executors that are asked for. Raises ValueError when the native one can't be had."""
+    from emqlab.lab import MissingNative
+
     server = lab.server
     if native == "optimistic":
         from emqlab.native.optimistic import OptimisticExecutor
@@ -43,10 +45,8 @@ def chosen(lab: "Lab", names: tuple[str, ...], native: str) -> dict[str, Executo
             "scripted": TimedScripts(lab.client, mint),
             "native": OptimisticExecutor(lab.client, mint, pools=pools),
         }
-    if "native" in names:
-        missing = server.native_missing() if hasattr(server, "native_missing") else getattr(lab.native, "why", None)
-        if missing:
-            raise ValueError(missing)
+    if "native" in names and isinstance(lab.native, MissingNative):
+        raise ValueError(lab.native.why)
     return {"scripted": lab.scripted, "native": lab.native}
 
 
