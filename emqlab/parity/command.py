@@ -12,13 +12,13 @@ from typing import TextIO
 import redis
 
 from emqlab import errors
-from emqlab.divergences import DIVERGENCES
 from emqlab.executor import Executor
 from emqlab.observe.case import EXECUTORS, BadCase, Case, escaped
 from emqlab.observe.case_reader import parse_text
 from emqlab.observe.run import Run, Skipped, run_case
 from emqlab.parity.compare import difference, unmet
 from emqlab.parity.executors import chosen, cost_of, counted
+from emqlab.parity.explain import misnamed, told
 from emqlab.parity.report import table
 from emqlab.servers.bounds import CannotRun
 from emqlab.servers.server import Server
@@ -201,8 +201,9 @@ def judge(case: Case, runs: list[Run], *, both: bool) -> Iterator[str]:
     if found and not case.differs:
         yield found.sentence(runs[0].executor, runs[1].executor)
     elif not found and case.differs:
-        named = "; ".join(f"{number}: {DIVERGENCES[number]}" for number in case.differs)
-        yield f"differs says the executors part here, but replies and keys are the same ({named})"
+        yield f"differs says the executors part here, but replies and keys are the same ({told(case.differs)})"
+    elif found:
+        yield from misnamed(case, *runs)
 
 
 def run(
