@@ -1,7 +1,7 @@
 """What both executors are: the same methods with the same outcomes, written once (SPEC 11)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -9,7 +9,7 @@ import redis
 
 from emqlab import errors, ids, keys
 from emqlab.outcomes import Claimed, Dead, Scheduled, Swept
-from emqlab.replies import ERROR_REPLIES, ErrorReply, NotSent, error_reply, settled
+from emqlab.replies import ERROR_REPLIES, ErrorReply, NotSent, ask_all, error_reply, settled
 from emqlab.transitions import PLAIN, Call, Values
 
 I64_MAX = 2**63 - 1
@@ -68,6 +68,13 @@ class Executor(ABC):
             return Traced(command, (Told("write", command, reply),), reply)
         return self._trace(call)
 
+    def perform_each(self, calls: Sequence[Call]) -> list[Any]:
+        """Perform many transitions, each on a queue of its own, in few round trips; the replies in their order.
+
+        They don't see each other, so nothing is lost by sending them together. Raises ServerLost.
+        """
+        return [self.perform(call) for call in calls]
+
     @abstractmethod
     def _perform(self, call: Call) -> Any: ...
 
@@ -79,6 +86,13 @@ class Executor(ABC):
             return settled(self._client.execute_command(*command))
         except ERROR_REPLIES as error:
             return error_reply(error)
+        except (redis.ConnectionError, redis.TimeoutError) as error:
+            raise errors.ServerLost(str(error)) from error
+
+    def _send_all(self, commands: Sequence[Sequence[bytes | int]]) -> list[Any]:
+        """Many commands in one round trip, each reply settled."""
+        try:
+            return [settled(reply) for reply in ask_all(self._client, commands)]
         except (redis.ConnectionError, redis.TimeoutError) as error:
             raise errors.ServerLost(str(error)) from error
 

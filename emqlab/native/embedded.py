@@ -1,6 +1,6 @@
 """The embedded host: the verbs as commands of the fake server, each atomic under its lock."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from emqlab import keys, transitions
@@ -92,23 +92,32 @@ def _real_keys(name: str) -> int:
     return len([key for key in spelled if key != "base"])
 
 
-def _trace(session: Session, args: list[bytes]) -> list[Any]:
+def _trace(verbs: Mapping[str, Verb]) -> Command:
     """EMQ.TRACE verb numkeys key… arg…: run the verb, answer [reply or error, [[phase, command…, reply], …]].
 
     The verb with or without its ``EMQ.``.
     """
-    word = args[0].decode("utf-8", "replace").upper() if args else ""
-    name = "EMQ." + word.removeprefix("EMQ.")
-    if name not in VERBS:
-        raise CommandError(texts.ARGS + b"verb must be one of the EMQ commands")
-    session.authorize(name.lower(), args[1:])
-    told: list[Told] = []
-    try:
-        answer: Any = VERBS[name](EmbeddedHost(session, told.append), args[1:])
-    except Refusal as refusal:
-        answer = CommandError(refusal.line)
-    return [answer, [[phase.encode(), *command, reply] for phase, command, reply in told]]
+
+    def run(session: Session, args: list[bytes]) -> list[Any]:
+        word = args[0].decode("utf-8", "replace").upper() if args else ""
+        name = "EMQ." + word.removeprefix("EMQ.")
+        if name not in verbs:
+            raise CommandError(texts.ARGS + b"verb must be one of the EMQ commands")
+        session.authorize(name.lower(), args[1:])
+        told: list[Told] = []
+        try:
+            answer: Any = verbs[name](EmbeddedHost(session, told.append), args[1:])
+        except Refusal as refusal:
+            answer = CommandError(refusal.line)
+        return [answer, [[phase.encode(), *command, reply] for phase, command, reply in told]]
+
+    return Command("emq.trace", run, 0)
 
 
-#: What ``EmbeddedServer`` is given to know the verbs.
-COMMANDS = [_command(name, verb) for name, verb in VERBS.items()] + [Command("emq.trace", _trace, 0)]
+def commands(verbs: Mapping[str, Verb] = VERBS) -> list[Command]:
+    """What ``EmbeddedServer`` is given to know ``verbs``, by command name: a command each, and EMQ.TRACE."""
+    return [*(_command(name, verb) for name, verb in verbs.items()), _trace(verbs)]
+
+
+#: The lab's own verbs.
+COMMANDS = commands()

@@ -1,6 +1,6 @@
 """Runs each transition as a Lua script: EVALSHA first, the text again when the server has forgotten it (SPEC 4)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import redis
@@ -18,12 +18,17 @@ class ScriptedExecutor(Executor):
 
     name = "scripted"
 
+    def __init__(self, client: redis.Redis, mint: Callable[[], bytes], scripts: Mapping[str, Script] = SCRIPTS) -> None:
+        """``scripts`` by their files' names: the lab's own, unless a lesson or a mutant brings others."""
+        super().__init__(client, mint)
+        self._scripts = scripts
+
     def claim_v1(self, queue: str, *, lease_ms: int = 30_000) -> Claimed | None:
         """The older claim, which leases ghosts too; kept for the lesson that shows why it was changed."""
         call = Call("claim", keys.check_queue(queue), {"lease_ms": number("lease_ms", lease_ms, 1)})
         if self._paused(call)[0]:
             return None
-        reply = self._run(SCRIPTS["claim_v1"], *call.wire())
+        reply = self._run(self._scripts["claim_v1"], *call.wire())
         if isinstance(reply, ErrorReply):
             self._refuse(reply, "claim_v1", call.values)
         return Claimed(reply[0], reply[1], reply[2]) if reply else None
@@ -38,7 +43,7 @@ class ScriptedExecutor(Executor):
         pipe = self._client.pipeline(transaction=False)
         sent: list[tuple[int, Script]] = []
         for place, call in enumerate(calls):
-            script = _script(call)
+            script = self._script(call)
             if call.verb in PLAIN or script is None or call.verb == "claim":
                 # A claim reads the pause flag in a round trip of its own: what came before it must be done by then.
                 self._flush(pipe, sent, calls, replies)
@@ -50,6 +55,39 @@ class ScriptedExecutor(Executor):
             sent.append((place, script))
         self._flush(pipe, sent, calls, replies)
         return replies
+
+    def perform_each(self, calls: Sequence[Call]) -> list[Any]:
+        """Perform many transitions, each on a queue of its own: the looks at pause flags first, then all the scripts.
+
+        A script that the server has forgotten is sent again as text.
+        """
+        replies: list[Any] = [None] * len(calls)
+        claims = [place for place, call in enumerate(calls) if call.verb == "claim"]
+        asked = self._send_all([self._pause_flag(calls[place]) for place in claims])
+        paused = {place for place, reply in zip(claims, asked, strict=True) if reply is not None}
+        sent: list[tuple[int, Script | None]] = []
+        commands: list[tuple[bytes | int, ...]] = []
+        for place, call in enumerate(calls):
+            script = self._script(call)
+            if place in paused:
+                replies[place] = []
+            elif call.verb in PLAIN:
+                sent.append((place, None))
+                commands.append(tuple(call.plain()))
+            elif script is None:
+                replies[place] = NotSent(call.verb)
+            else:
+                sent_keys, args = call.wire()
+                sent.append((place, script))
+                commands.append((b"EVALSHA", script.sha, len(sent_keys), *sent_keys, *args))
+        for (place, script), reply in zip(sent, self._send_all(commands), strict=True):
+            again = script is not None and _forgotten(reply)
+            replies[place] = self._again(script, *calls[place].wire()) if script and again else reply
+        return replies
+
+    def load(self) -> None:
+        """Have the server know every script's text, so that none is sent again when many are performed."""
+        self._send_all([(b"SCRIPT", b"LOAD", script.text) for script in self._scripts.values()])
 
     def _flush(self, pipe: Any, sent: list[tuple[int, Script]], calls: Sequence[Call], replies: list[Any]) -> None:
         if not sent:
@@ -64,7 +102,7 @@ class ScriptedExecutor(Executor):
         sent.clear()
 
     def _perform(self, call: Call) -> Any:
-        script = _script(call)
+        script = self._script(call)
         if script is None:
             return NotSent(call.verb)
         if call.verb == "claim" and self._paused(call)[0]:
@@ -72,7 +110,7 @@ class ScriptedExecutor(Executor):
         return self._run(script, *call.wire())
 
     def _trace(self, call: Call) -> Traced:
-        script = _script(call)
+        script = self._script(call)
         if script is None:
             return Traced((), (), NotSent(call.verb))
         told: list[Told] = []
@@ -92,12 +130,15 @@ class ScriptedExecutor(Executor):
 
     def _paused(self, call: Call) -> tuple[bool, Told]:
         """The host's own look at the pause flag. Any reply but nil is a yes, an error reply too."""
-        command = (b"HGET", keys.base(call.queue) + b"meta", b"paused")
+        command = self._pause_flag(call)
         try:
             reply = self._send(*command)
         except errors.ServerLost as error:
             return False, Told("host", command, ErrorReply(str(error)))
         return reply is not None, Told("host", command, reply)
+
+    def _pause_flag(self, call: Call) -> tuple[bytes, ...]:
+        return (b"HGET", keys.base(call.queue) + b"meta", b"paused")
 
     def _run(self, script: Script, sent_keys: list[bytes], args: list[bytes]) -> Any:
         reply = self._send(b"EVALSHA", script.sha, len(sent_keys), *sent_keys, *args)
@@ -106,6 +147,10 @@ class ScriptedExecutor(Executor):
     def _again(self, script: Script, sent_keys: list[bytes], args: list[bytes]) -> Any:
         # EVAL, not SCRIPT LOAD and EVALSHA: a flush could fall between the two.
         return self._send(b"EVAL", script.text, len(sent_keys), *sent_keys, *args)
+
+    def _script(self, call: Call) -> Script | None:
+        name = None if call.verb in PLAIN else TRANSITIONS[call.verb].script
+        return self._scripts[name] if name else None
 
     def _gone_is_stale(self, verb: str) -> bool:
         return verb == "fail"

@@ -51,15 +51,18 @@ class Script:
         return _PREFIX.encode() + self.text + _SUFFIX.encode()
 
 
+def script_of(name: str, text: bytes) -> Script:
+    """A script out of its file's text."""
+    return Script(name, text, hashlib.sha1(text, usedforsecurity=False).hexdigest().encode())
+
+
 def _load() -> dict[str, Script]:
     folder = resources.files("emqlab.scripted") / "lua"
     found = {}
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         name, _, ending = file.name.partition(".")
         if ending == "lua":
-            text = file.read_bytes()
-            sha = hashlib.sha1(text, usedforsecurity=False).hexdigest().encode()
-            found[name] = Script(name, text, sha)
+            found[name] = script_of(name, file.read_bytes())
     return found
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -83,6 +83,14 @@ class EmbeddedServer:
             self.hang_up()
             for client in (self.client, self.observer):
                 fake.move(client, self._fake)
+
+    def fill(self, keys: Mapping[bytes, Any]) -> None:
+        """Put whole hashes (dicts of bytes) and sorted sets (dicts of floats) in place, many at once."""
+        self._fake.fill(keys)
+
+    def drain(self) -> list[tuple[bytes, bytes, bool, Any]]:
+        """Take every key out: name, type, whether it would expire, value (FakeServer.drain)."""
+        return self._fake.drain()
 
     def hang_up(self) -> None:
         """Close the idle connections of the lab's clients; the next command opens new ones."""

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +19,9 @@ import redis
 from fakeredis import _helpers, _msgs
 from fakeredis._command_args_parsing import Int
 from fakeredis._commands import SUPPORTED_COMMANDS, Signature
-from fakeredis._core import Database
+from fakeredis._core import Database, Item
 from fakeredis._socket import FakeSocket
-from fakeredis.model import AccessControlList
+from fakeredis.model import AccessControlList, ExpiringMembersSet, Hash, ZSet
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -198,6 +198,50 @@ class FakeServer(fakeredis.FakeServer):
         with self.lock:
             for database in self.dbs.values():
                 database.clear()
+
+    def fill(self, keys: Mapping[bytes, Any]) -> None:
+        """Put whole hashes (dicts of bytes) and sorted sets (dicts of floats) in place, without a command each."""
+        with self.lock:
+            database = self.dbs[0]
+            for name, held in keys.items():
+                database._dict[name] = Item(_value_of(held))
+
+    def drain(self) -> list[tuple[bytes, bytes, bool, Any]]:
+        """Take every key out: its name, its type as TYPE names it, whether it would expire, and its value.
+
+        Hashes and sorted sets are dicts, of bytes and of floats; the others bytes, a list or a set.
+        """
+        with self.lock:
+            database = self.dbs[0]
+            found = list(database._dict.items())
+            database._dict.clear()
+            database._expiry_heap.clear()
+        taken = []
+        for name, item in found:
+            kind, value = _held(item.value)
+            taken.append((name, kind, item.expireat is not None, value))
+        return taken
+
+
+def _value_of(held: Mapping[bytes, Any]) -> Hash | ZSet:
+    if isinstance(next(iter(held.values())), float):
+        scores = ZSet()
+        for member, score in held.items():
+            scores.add(member, score)
+        return scores
+    fields = Hash()
+    fields.update(dict(held), clear_expiration=False)
+    return fields
+
+
+def _held(value: Any) -> tuple[bytes, Any]:
+    if isinstance(value, Hash):
+        return b"hash", value.getall()
+    if isinstance(value, ZSet):
+        return b"zset", dict(value.items())
+    if isinstance(value, ExpiringMembersSet):
+        return b"set", set(value)
+    return (b"list", list(value)) if isinstance(value, list) else (b"string", value)
 
 
 @contextmanager

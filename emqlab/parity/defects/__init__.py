@@ -1,0 +1,1 @@
+"""Planted defects and mutants: what the instrument is shown to catch."""

@@ -1,0 +1,106 @@
+"""The hunt: a planted defect or a mutant in one executor, and how many trials it takes until the instrument sees it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+
+from emqlab.parity.campaign import Ground
+from emqlab.parity.defects.loading import CannotLoad
+from emqlab.parity.defects.sources import Sources, own_sources, scripts_of
+from emqlab.parity.rig import Rig
+from emqlab.parity.trials.layers import Corrupted, Exhaustive, Layer, shuffled
+from emqlab.parity.trials.trial import Trial
+from emqlab.parity.verdict import judge
+
+#: How many trials a hunt goes on for before it is given up.
+PATIENCE = 20_000
+#: The first batches are small, for most defects show at once.
+_FIRST, _MOST = 25, 400
+
+
+class Mixed(Layer):
+    """Corrupted worlds, odd calls and the small world in turn, for a hunt that doesn't know where to look."""
+
+    name = "hunt"
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self._corrupted, self._small = Corrupted(seed), Exhaustive(seed)
+
+    @property
+    def size(self) -> int:
+        """Three times the smallest part."""
+        return 3 * min(*self._corrupted.parts, self._small.size)
+
+    def index_at(self, place: int) -> int:
+        """In order, for the parts are shuffled."""
+        return place
+
+    def trial(self, index: int) -> Trial:
+        """One of the three, under its own layer's name."""
+        at, part = divmod(self._checked(index), 3)
+        if part == 2:
+            return self._small.trial(self._small.index_at(at))
+        if part == 1:
+            worlds, calls = self._corrupted.parts
+            return self._corrupted.trial(worlds + shuffled(at, calls, self.seed))
+        return self._corrupted.trial(self._corrupted.drawn(Random(f"{self.seed} hunt {at}")))
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """How a hunt ended: ``after`` how many trials (None: not caught), in which one, and what was seen there."""
+
+    after: int | None
+    trial: Trial | None = None
+    complaints: tuple[str, ...] = ()
+
+
+def hunt(
+    sources: Sources, ground: Ground, layer: Layer, *, limit: int = PATIENCE, verbs: frozenset[str] = frozenset()
+) -> Caught:
+    """Run trials on changed sources until one is not as declared.
+
+    Changed scripts are run on ``ground``'s server, changed verbs on an embedded server of their own. ``verbs`` keeps
+    to the trials of these; all when empty. A file that can't be loaded is caught by that, after no trial.
+    """
+    try:
+        rig, close = _rig_of(sources, ground)
+    except CannotLoad as error:
+        return Caught(0, None, (str(error),))
+    try:
+        tried = 0
+        for batch in _batches(layer, limit, verbs):
+            for ran in rig.run(batch):
+                tried += 1
+                verdict = judge(ran)
+                if verdict.complaints:
+                    return Caught(tried, verdict.trial, verdict.complaints)
+        return Caught(None)
+    finally:
+        close()
+
+
+def _rig_of(sources: Sources, ground: Ground) -> tuple[Rig, Callable[[], None]]:
+    if sources.verbs == own_sources().verbs:
+        return ground.changed(scripts_of(sources)), lambda: None
+    own = Ground("embedded", sources)
+    return own.rig, own.close
+
+
+def _batches(layer: Layer, limit: int, verbs: frozenset[str]) -> Iterator[list[Trial]]:
+    """The layer's trials in order, first a few at a time."""
+    size, batch, taken = _FIRST, list[Trial](), 0
+    place = 0
+    while taken < limit and (layer.size is None or place < layer.size):
+        trial = layer.trial(layer.index_at(place))
+        place += 1
+        if verbs and trial.verb not in verbs:
+            continue
+        batch.append(trial)
+        taken += 1
+        if len(batch) == size or taken == limit:
+            yield batch
+            size, batch = min(_MOST, size * 2), []
+    if batch:
+        yield batch

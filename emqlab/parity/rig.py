@@ -1,0 +1,265 @@
+"""The rig: hundreds of trials in a few round trips, each on two queues of its own, one an executor.
+
+A trial's canonical names, times and epochs become the server's on the way there and canonical again on the way back,
+so what comes out is compared with the model's world as it is.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import redis
+
+from emqlab import errors, keys
+from emqlab.executor import Executor
+from emqlab.observe.case import EXECUTORS
+from emqlab.parity.model import Held, World, Zset
+from emqlab.parity.trials.trial import A_TIME, BASE, EPOCHS, NOW_MS, Do, Restart, Trial, Wait, given
+from emqlab.replies import ErrorReply, ask, ask_all
+from emqlab.servers.bounds import CannotRun
+from emqlab.servers.server import Server
+from emqlab.servers.survey import under
+from emqlab.transitions import Call
+
+#: How many trials share their round trips.
+BATCH = 500
+#: How many names one call of the collecting script is given: it holds the server for a few ms.
+_NAMES = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one executor made of a trial: a reply a transition, the canonical keys, and which of them would expire."""
+
+    replies: tuple[Any, ...]
+    keys: dict[bytes, Held]
+    expiring: frozenset[bytes] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A trial's outcome on each executor; times may be up to ``slack_ms`` later than they were foreseen."""
+
+    trial: Trial
+    scripted: Outcome
+    native: Outcome
+    slack_ms: int
+
+
+class Rig:
+    """Runs trials on one server's two executors. The server must be the rig's alone, or a user's."""
+
+    def __init__(self, server: Server, executors: Mapping[str, Executor]) -> None:
+        self._server = server
+        self._executors = [executors[name] for name in EXECUTORS]
+        self._direct = hasattr(server, "fill")
+        # On a user's server the queues' names are nobody else's; on the lab's own they are short.
+        self._prefix = b"parity-%s-" % secrets.token_hex(6).encode() if server.name == "remote" else b""
+        self._script = (resources.files("emqlab.parity") / "collect.lua").read_bytes()
+        self._sha = hashlib.sha1(self._script, usedforsecurity=False).hexdigest()
+
+    def run(self, trials: Sequence[Trial]) -> list[Ran]:
+        """Run them all at once; they share the steps that are no transitions, in number and place.
+
+        Nothing stays behind: not a key of theirs, and the clock and the epoch are the next batch's again. A trial that
+        changes what all queues share is run alone. Raises ServerLost, and CannotRun for such a one on a user's server.
+        """
+        together = [trial for trial in trials if not trial.alone]
+        with self._server.lock:
+            try:
+                ran = iter(self._run(together) if together else ())
+                return [self._run([trial])[0] if trial.alone else next(ran) for trial in trials]
+            except (redis.ConnectionError, redis.TimeoutError) as error:
+                raise errors.ServerLost(str(error)) from error
+
+    def _run(self, trials: Sequence[Trial]) -> list[Ran]:
+        server = self._server
+        own = server.name != "remote"
+        if own:
+            server.begin_case(b"parity")
+        try:
+            for executor in self._executors:
+                load = getattr(executor, "load", None)
+                if load is not None:
+                    load()
+            batch = _Batch(server.now_ms(), [server.run_id], self._prefix)
+            self._fill(trials, batch)
+            replies = self._steps(trials, batch)
+            done_ms = server.now_ms()
+            found = self._drain(batch)
+        finally:
+            if own:
+                server.end_case(b"parity", plain=True)
+            else:
+                self._collected()
+        slack_ms = done_ms - batch.now_ms - batch.waited
+        out = []
+        for place, trial in enumerate(trials):
+            both = [
+                Outcome(tuple(replies[side][place]), *found.get(batch.queue(place, side), ({}, frozenset())))
+                for side in (0, 1)
+            ]
+            out.append(Ran(trial, both[0], both[1], slack_ms))
+        return out
+
+    # -- there
+
+    def _fill(self, trials: Sequence[Trial], batch: "_Batch") -> None:
+        direct: dict[bytes, Held] = {}
+        commands: list[tuple[bytes, ...]] = []
+        for place, trial in enumerate(trials):
+            bases = [keys.base(batch.queue(place, side)) for side in (0, 1)]
+            start = batch.real(trial.start)
+            for command in given(start):
+                name = command[1]
+                if not name.startswith(BASE):
+                    self._share(command)
+                    continue
+                suffix = name[len(BASE) :]
+                if self._direct and command[0] in (b"HSET", b"ZADD"):
+                    direct.update((base + suffix, start.keys[name]) for base in bases)
+                else:
+                    commands += [(command[0], base + suffix, *command[2:]) for base in bases]
+        if direct:
+            self._server.fill(direct)  # type: ignore[attr-defined]
+        for reply in ask_all(self._server.observer, commands):
+            if isinstance(reply, redis.ResponseError):
+                raise reply
+
+    def _share(self, command: tuple[bytes, ...]) -> None:
+        """Put a key in place that all queues share: the next batch's beginning takes it back."""
+        if self._prefix:
+            raise CannotRun("the wire version is the whole server's, and this one is not the lab's own")
+        ask_all(self._server.observer, [(b"DEL", command[1]), command])
+
+    def _steps(self, trials: Sequence[Trial], batch: "_Batch") -> list[list[list[Any]]]:
+        """The replies: side -> trial -> transition."""
+        replies: list[list[list[Any]]] = [[[] for _ in trials] for _ in (0, 1)]
+        for index, first in enumerate(trials[0].steps):
+            steps = [trial.steps[index] for trial in trials]
+            if isinstance(first, Wait):
+                if any(step != first for step in steps):
+                    raise ValueError("the trials of a batch wait at the same places, and as long")
+                self._server.advance(first.ms)
+                batch.waited += first.ms
+            elif isinstance(first, Restart):
+                if any(step != first for step in steps):
+                    raise ValueError("the trials of a batch see the same restarts")
+                self._server.restart()
+                batch.epochs.append(self._server.run_id)
+            else:
+                for side, executor in enumerate(self._executors):
+                    calls = [
+                        Call(step.verb, batch.queue(place, side), step.values)
+                        for place, step in enumerate(steps)
+                        if isinstance(step, Do)
+                    ]
+                    for place, reply in enumerate(executor.perform_each(calls)):
+                        replies[side][place].append(plain(reply))
+        return replies
+
+    # -- and back
+
+    def _drain(self, batch: "_Batch") -> dict[bytes, tuple[dict[bytes, Held], frozenset[bytes]]]:
+        if self._direct:
+            rows: Iterable[tuple[bytes, bytes, bool, Any]] = self._server.drain()  # type: ignore[attr-defined]
+        else:
+            rows = map(_row, self._collected())
+        found: dict[bytes, tuple[dict[bytes, Held], set[bytes]]] = {}
+        for name, kind, expires, value in rows:
+            queue, _, suffix = name[len(b"emq:{") :].partition(b"}:")
+            if not name.startswith(b"emq:{") or not suffix:
+                continue
+            held, expiring = found.setdefault(queue, ({}, set()))
+            held[BASE + suffix] = batch.canonical(kind, value)
+            if expires:
+                expiring.add(BASE + suffix)
+        return {queue: (held, frozenset(expiring)) for queue, (held, expiring) in found.items()}
+
+    def _collected(self) -> list[Any]:
+        """Every key of the trials' queues, taken out: on a server of the lab's own all there are, else those found."""
+        if not self._prefix:
+            return self._collect([])
+        names = list(under(self._server.observer, b"emq:{" + self._prefix))
+        return [row for start in range(0, len(names), _NAMES) for row in self._collect(names[start : start + _NAMES])]
+
+    def _collect(self, names: list[bytes]) -> list[Any]:
+        taken: list[Any]
+        try:
+            taken = ask(self._server.observer, "EVALSHA", self._sha, 0, *names)
+        except redis.exceptions.NoScriptError:
+            taken = ask(self._server.observer, "EVAL", self._script, 0, *names)
+        return taken
+
+
+def _row(taken: list[Any]) -> tuple[bytes, bytes, bool, Any]:
+    name, kind, ttl_ms, value = taken
+    if kind == b"hash":
+        parts = iter(value)
+        value = dict(zip(parts, parts, strict=True))
+    elif kind == b"zset":
+        parts = iter(value)
+        value = {member: float(score) for member, score in zip(parts, parts, strict=True)}
+    elif kind == b"set":
+        value = set(value)
+    return name, kind, ttl_ms != -1, value
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What is put in and out of a batch's trials: the moment, the epochs, the queues."""
+
+    now_ms: int
+    epochs: list[bytes]
+    prefix: bytes
+    waited: int = 0
+
+    def queue(self, place: int, side: int) -> bytes:
+        """The queue of one trial on one executor."""
+        return b"%s%d%s" % (self.prefix, place, b"n" if side else b"s")
+
+    def real(self, start: World) -> World:
+        """A world with this server's times and this batch's epoch."""
+        shift = self.now_ms - NOW_MS
+        if not shift and self.epochs[0] == EPOCHS[0]:
+            return start
+        made: dict[bytes, Held] = {}
+        for name, held in start.keys.items():
+            if isinstance(held, Zset):
+                if shift:
+                    held = Zset({member: score + shift if score >= A_TIME else score for member, score in held.items()})
+            elif isinstance(held, dict) and not isinstance(held, Zset) and held.get(b"lease_epoch") == EPOCHS[0]:
+                held = {**held, b"lease_epoch": self.epochs[0]}
+            made[name] = held
+        return World(made, self.now_ms, self.epochs[0])
+
+    def canonical(self, kind: bytes, value: Any) -> Held:
+        """A key's value with the canonical times and epochs."""
+        if kind == b"zset":
+            shift = self.now_ms - NOW_MS
+            if shift:
+                return Zset({member: score - shift if score >= A_TIME else score for member, score in value.items()})
+            return Zset(value)
+        if kind == b"hash":
+            epoch = value.get(b"lease_epoch")
+            if epoch in self.epochs:
+                value[b"lease_epoch"] = EPOCHS[self.epochs.index(epoch)]
+            return dict(value)
+        held: Held = value
+        return held
+
+
+def plain(reply: Any) -> Any:
+    """A reply as the model gives it: an error's text without what a server adds when a script raised it."""
+    from emqlab.parity.compare import plain_error
+    from emqlab.parity.model import Error, Unsupported
+
+    if isinstance(reply, ErrorReply):
+        return Error(plain_error(reply.text).encode())
+    if isinstance(reply, list):
+        return [plain(item) for item in reply]
+    verb = getattr(reply, "verb", None)
+    return reply if verb is None else Unsupported(verb)
