@@ -1,0 +1,121 @@
+"""What is wrong with a queue's keys other than rows: types, lives, counters, the pause, the fence, strangers."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from emqlab import keys
+from emqlab.audit.findings import Finding
+from emqlab.audit.judge import plain
+from emqlab.audit.layout import CORE, Place, lane, place
+from emqlab.audit.reading import Command, Moved, Reader
+from emqlab.audit.row import View
+from emqlab.audit.voices import PROBE, Outcome, other, would
+from emqlab.audit.wording import quoted, shown
+from emqlab.parity.model import Held, Zset
+from emqlab.replies import ErrorReply
+
+#: What is read of a key besides its type and its life.
+_FIELD = {b"meta": b"paused", b"metrics:completed": b"count", b"metrics:failed": b"count"}
+
+
+def key_findings(reader: Reader, view: View, names: Iterable[bytes]) -> Iterator[Finding]:
+    """All of them; ``names`` are those of the keys that SCAN has met, without the base and without the rows.
+
+    Each key is looked at in one transaction, and what is told is what that one saw.
+    """
+    places = [place(name) for name in dict.fromkeys((*CORE, *sorted(names)))]
+    blocks = [_reads(view, one) for one in places]
+    for one, replies in zip(places, reader.at_once(blocks), strict=True):
+        yield from _about(view, one, replies)
+    yield from _fence(reader, view)
+
+
+def _reads(view: View, one: Place) -> list[Command]:
+    key = view.base + one.name
+    field = _FIELD.get(one.name)
+    return [("TYPE", key), ("PTTL", key), *([("HGET", key, field)] if field else [])]
+
+
+def _about(view: View, one: Place, replies: Sequence[Any]) -> Iterator[Finding]:
+    kind, ttl_ms, *more = replies
+    if kind == b"none":
+        return
+    key = view.base + one.name
+    value: Any = more[0] if more else None
+    if ttl_ms >= 0:
+        yield Finding("ttl", f"the server deletes this key in {ttl_ms:,} ms, and all that it holds", key=key)
+    if one.type is None:
+        yield Finding("unknown-key", f"of type {kind.decode()}: no key of a queue has this name", key=key)
+    elif kind != one.type:
+        sentence = f"of type {kind.decode()}, where every verb that comes to it expects a {one.type.decode()}"
+        yield _told("wrong-type", sentence, key, _met(view, one, {one.name: other(kind)}))
+    elif one.name == b"meta" and value is not None:
+        outcome = _met(view, one, {b"meta": {b"paused": value}})
+        yield _told("paused", f"paused is {quoted(value)}: whatever its value, no flat claim is served", key, outcome)
+    elif more and not isinstance(value, ErrorReply) and not plain(value):
+        found = _met(view, one, {one.name: {b"count": value}})
+        if found is not None and found.refused:
+            yield _told("metric-refused", f"count is {quoted(value)}, which HINCRBY refuses", key, found)
+
+
+def _told(code: str, sentence: str, key: bytes, outcome: Outcome | None) -> Finding:
+    if outcome is None:
+        return Finding(code, sentence, key=key)
+    return Finding(code, sentence, key=key, scripted=outcome.scripted, native=outcome.native)
+
+
+def _met(view: View, one: Place, held: dict[bytes, Held]) -> Outcome | None:
+    """A verb that comes to this key, for a job that has nothing wrong with it; None where none does in this release."""
+    row: dict[bytes, bytes] = {b"attempts": b"1", b"payload": b"", b"state": b"active"}
+    verb, sets, values = _VERBS.get(one.name, ("", b"", {}))
+    if not verb and (one.group is not None or one.name in _LANES):
+        group = one.group if one.group is not None else b"lane"
+        row[b"group"] = group
+        verb, sets, values = "complete", b"active", {"token": b"1"}
+        held = {lane(group): Zset({PROBE[:-1] + b"1": 0.0}), **held}
+    if not verb:
+        return None
+    world: dict[bytes, Held] = {
+        view.row(PROBE): row,
+        view.base + sets: Zset({PROBE: 0.0}),
+        **{view.base + name: value for name, value in held.items()},
+    }
+    return would(view, verb, world, PROBE, **values)
+
+
+_RETRY = {"token": b"1", "max_attempts": b"2"}
+_CAP = {"token": b"1", "max_attempts": b"1"}
+#: The flat keys: a verb that comes to each, the set that its job stands in, and its values.
+_VERBS: dict[bytes, tuple[str, bytes, dict[str, bytes]]] = {
+    b"pending": ("claim", b"pending", {}),
+    b"active": ("claim", b"pending", {}),
+    b"schedule": ("fail", b"active", _RETRY),
+    b"dead": ("fail", b"active", _CAP),
+    b"meta": ("claim", b"pending", {}),
+    b"metrics:completed": ("complete", b"active", {"token": b"1"}),
+    b"metrics:failed": ("fail", b"active", _CAP),
+}
+_LANES = (b"ring", b"wake", b"gactive", b"glimit", b"paused")
+
+
+def _fence(reader: Reader, view: View) -> Iterator[Finding]:
+    """The wire version, as every native verb reads it; where another node of a cluster holds it, the fence passes."""
+    try:
+        kind, version = next(iter(reader.at_once([[("TYPE", keys.VERSION_KEY), ("GET", keys.VERSION_KEY)]])))
+    except Moved:
+        return
+    if kind == b"none" or version == keys.VERSION:
+        return
+    held = other(kind) if isinstance(version, ErrorReply) else version
+    said = f"of type {kind.decode()}" if isinstance(version, ErrorReply) else quoted(version)
+    sentence = f"the wire version is {said}, not {shown(keys.VERSION)}"
+    outcome = would(
+        view,
+        "claim",
+        {
+            keys.VERSION_KEY: held,
+            view.row(PROBE): {b"attempts": b"0", b"payload": b""},
+            view.base + b"pending": Zset({PROBE: 0.0}),
+        },
+    )
+    yield _told("fence", sentence, keys.VERSION_KEY, outcome)
