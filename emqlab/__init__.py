@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from emqlab.audit import audit_queue
     from emqlab.errors import (
         BadArgument,
         Duplicate,
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from emqlab.lab import Lab, open_lab
     from emqlab.observe.recording import record
     from emqlab.outcomes import Claimed, Dead, Scheduled, Swept
+    from emqlab.parity.defects.planting import catch
+    from emqlab.parity.defects.plants import plant_text, planted
+    from emqlab.parity.defects.sources import open_defective
 
 __all__ = [
     "BadArgument",
@@ -46,13 +50,22 @@ __all__ = [
     "Unsupported",
     "WrongKind",
     "WrongVersion",
+    "audit_queue",
+    "catch",
+    "open_defective",
     "open_lab",
+    "plant_text",
+    "planted",
     "record",
 ]
 
 _ROOMS = {
     **dict.fromkeys(("Claimed", "Dead", "Scheduled", "Swept"), "outcomes"),
     **dict.fromkeys(("Lab", "open_lab"), "lab"),
+    "audit_queue": "audit",
+    "catch": "parity.defects.planting",
+    "open_defective": "parity.defects.sources",
+    **dict.fromkeys(("plant_text", "planted"), "parity.defects.plants"),
     "record": "observe.recording",
 }
 

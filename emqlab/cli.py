@@ -110,9 +110,31 @@ def parser() -> Parser:
     run_options(run)
     run.set_defaults(call=call_run)
 
+    from emqlab.audit import options as audit_options
     from emqlab.bench import options as bench_options
     from emqlab.native.module.command import native_options
+    from emqlab.parity import options as parity_options
     from emqlab.serve import serve_options
+
+    parity = commands.add_parser(
+        "parity",
+        help="measure where the executors agree and where they don't",
+        description=parity_options.ABOUT,
+        epilog=parity_options.STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parity_options.parity_options(parity)
+    parity.set_defaults(call=call_parity)
+
+    audit = commands.add_parser(
+        "audit",
+        help="look at a queue for what stops or loses work",
+        description=audit_options.ABOUT,
+        epilog=audit_options.STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    audit_options.audit_options(audit)
+    audit.set_defaults(call=call_audit)
 
     serve = commands.add_parser("serve", help="start a server with the verbs, for your own client")
     serve_options(serve)
@@ -180,6 +202,33 @@ def ended_by_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def call_parity(options: argparse.Namespace) -> int:
+    """``emqlab parity``."""
+    from emqlab.parity.measure import parity
+
+    with ended_by_signals():
+        return parity(
+            layers=options.layers,
+            server=options.server,
+            seed=options.seed,
+            minutes=options.minutes,
+            share=options.share,
+            plant=options.plant,
+            plants=options.plants,
+            index=options.index,
+            page=options.page,
+            as_json=options.json,
+        )
+
+
+def call_audit(options: argparse.Namespace) -> int:
+    """``emqlab audit``."""
+    from emqlab.audit.command import audit
+
+    with ended_by_signals():
+        return audit(options.queues, server=options.server, case=options.case, as_json=options.json)
 
 
 def call_bench(options: argparse.Namespace) -> int:

@@ -1,23 +1,24 @@
 """A campaign: a layer's trials in chunks, by one worker or several, each on a server of its own; counted and logged."""
 
 import hashlib
-import multiprocessing
 import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import cache
-from multiprocessing.util import Finalize
 from typing import Any
 
+from emqlab import errors
 from emqlab.lab import Lab, MissingNative, open_lab
 from emqlab.parity.defects.sources import Sources, open_defective
 from emqlab.parity.rig import BATCH, Rig
 from emqlab.parity.trials.layers import LAYERS, Layer
-from emqlab.parity.trials.trial import NOW_MS
+from emqlab.parity.trials.trial import NOW_MS, Trial
 from emqlab.parity.verdict import Verdict, judge
+from emqlab.parity.workers import at_end, pool
 from emqlab.scripted.executor import ScriptedExecutor
 from emqlab.scripted.scripts import Script
 
@@ -38,9 +39,13 @@ class Finding:
 
 @dataclass(slots=True)
 class Tally:
-    """What a number of trials came to. ``after`` is the place of the first finding among them, from 1."""
+    """What a number of trials came to. ``after`` is the place of the first finding among them, from 1.
+
+    ``left_out`` are those that this server can't run.
+    """
 
     cases: int = 0
+    left_out: int = 0
     undeclared: int = 0
     seen: Counter[tuple[str, int]] = field(default_factory=Counter)
     tried: Counter[str] = field(default_factory=Counter)
@@ -71,6 +76,7 @@ class Tally:
         if self.after is None and other.after is not None:
             self.after = self.cases + other.after
         self.cases += other.cases
+        self.left_out += other.left_out
         self.undeclared += other.undeclared
         for mine, more in (
             (self.seen, other.seen),
@@ -85,7 +91,10 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One layer on one server. ``digest`` is the SHA-256 of the verdict log, ``of`` how many trials the layer has."""
+    """One layer on one server. ``digest`` is the SHA-256 of the verdict log, ``of`` how many trials the layer has.
+
+    ``server`` is its name in a lab: embedded, valkey, remote.
+    """
 
     layer: str
     server: str
@@ -113,6 +122,8 @@ class Ground:
         try:
             if isinstance(self.lab.native, MissingNative):
                 raise ValueError(self.lab.native.why)
+            if getattr(self.lab.server, "nodes", None) is not None:
+                raise ValueError("parity is measured on one server, not on a cluster; give a server's URL, or valkey")
             bench, executors = self.lab.bench()
             if bench.name == "valkey" and bench.movable:
                 # A clock that stands makes every deadline exact; where it can't, times may be a little late.
@@ -128,6 +139,11 @@ class Ground:
         """The server in a report: ``embedded``, ``valkey 9.1.2``, ``redis 7.0.15``."""
         return str(getattr(self.server, "version", self.server.name))
 
+    @property
+    def moves(self) -> bool:
+        """Whether the clock can be moved and the server be restarted, as histories need."""
+        return self.server.movable and self.server.restartable
+
     def close(self) -> None:
         """Let go of the lab."""
         self.lab.close()
@@ -138,19 +154,25 @@ class Ground:
         own = executors["scripted"]
         return Rig(self.server, {**executors, "scripted": ScriptedExecutor(self.server.client, own._mint, scripts)})
 
+    def _takes(self, trial: Trial) -> bool:
+        """Whether this server can run it: what is every queue's is its owner's on a server that is not the lab's."""
+        return not (trial.alone and self.server.name == "remote")
+
     def verdicts(self, layer: Layer, start: int, stop: int) -> Iterator[tuple[int, Verdict]]:
         """The verdicts on the trials at the places from ``start`` up to ``stop``, each with its index."""
         for first in range(start, stop, BATCH):
             indices = [layer.index_at(place) for place in range(first, min(stop, first + BATCH))]
             trials = [layer.trial(index) for index in indices]
-            if self.server.name == "remote":
-                trials = [trial for trial in trials if not trial.alone]
+            trials = [trial for trial in trials if self._takes(trial)]
             for trial, ran in zip(trials, self.rig.run(trials), strict=True):
                 yield trial.index, judge(ran)
 
 
 def _changed(sources: Sources, server: str | None) -> Lab:
-    name = server or "embedded"
+    name = server or os.environ.get("EMQLAB_SERVER") or "embedded"
+    if name == "auto":
+        with open_lab(name) as lab:
+            name = lab.server.name
     if name not in ("embedded", "valkey"):
         raise ValueError(f"a defect is planted in a server of the lab's own: embedded or valkey, not {name!r}")
     return open_defective(sources, "embedded" if name == "embedded" else "valkey")
@@ -165,16 +187,18 @@ def layer_of(name: str, seed: int) -> Layer:
 _ground: Ground | None = None
 
 
-def _open_here(server: str | None) -> None:
-    """What a worker begins with."""
+def _chunk_here(server: str | None, name: str, seed: int, start: int, stop: int) -> tuple[Tally, bytes]:
+    """A chunk in a worker, which opens its server with the first. Raises ValueError, whatever there is to say."""
     global _ground
-    _ground = Ground(server)
-    # A worker's own end runs no atexit.
-    Finalize(None, _ground.close, exitpriority=10)
-
-
-def _chunk_here(name: str, seed: int, start: int, stop: int) -> tuple[Tally, bytes]:
-    assert _ground is not None
+    if _ground is None:
+        try:
+            _ground = Ground(server)
+        except errors.ServerLost as error:
+            raise errors.ServerLost(str(error)) from None
+        except (errors.EmqError, OSError, ValueError) as error:
+            # The errors of servers don't all travel between processes; their sentences do.
+            raise ValueError(str(error)) from None
+        at_end(_ground.close)
     return chunk(_ground, layer_of(name, seed), start, stop)
 
 
@@ -184,6 +208,7 @@ def chunk(ground: Ground, layer: Layer, start: int, stop: int) -> tuple[Tally, b
     for index, verdict in ground.verdicts(layer, start, stop):
         tally.book(index, verdict)
         log.update(verdict.line.encode() + b"\n")
+    tally.left_out = stop - start - tally.cases
     return tally, log.digest()
 
 
@@ -223,7 +248,7 @@ class Campaign:
     ) -> Result:
         """The first ``count`` trials of a layer, or as many as ``seconds`` allow; ``tell`` is given each chunk's size.
 
-        Raises ServerLost. Interrupted, it answers for what was done.
+        Raises ServerLost, also when a worker has ended; ValueError when one can't open its server.
         """
         tally, log = Tally(), hashlib.sha256()
         begun = time.monotonic()
@@ -232,7 +257,7 @@ class Campaign:
             log.update(digest)
             tell(part.cases)
         took = time.monotonic() - begun
-        return Result(layer.name, self.ground.named, layer.seed, tally, took, log.hexdigest(), layer.size)
+        return Result(layer.name, self.ground.server.name, layer.seed, tally, took, log.hexdigest(), layer.size)
 
     def _parts(self, layer: Layer, count: int, until: float | None) -> Iterator[tuple[Tally, bytes]]:
         """The chunks' tallies and digests, in order, whoever ran them."""
@@ -248,7 +273,7 @@ class Campaign:
     def _shared(
         self, layer: Layer, spans: Iterator[tuple[int, int]], until: float | None
     ) -> Iterator[tuple[Tally, bytes]]:
-        pool = self._opened_pool()
+        opened = self._opened_pool()
         running: dict[Future[tuple[Tally, bytes]], int] = {}
         done: dict[int, tuple[Tally, bytes]] = {}
         sent = told = 0
@@ -259,25 +284,22 @@ class Campaign:
                 if span is None:
                     spent = True
                     break
-                running[pool.submit(_chunk_here, layer.name, layer.seed, *span)] = sent
+                running[opened.submit(_chunk_here, self._name, layer.name, layer.seed, *span)] = sent
                 sent += 1
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                done[running.pop(future)] = future.result()
+                try:
+                    done[running.pop(future)] = future.result()
+                except BrokenProcessPool:
+                    raise errors.ServerLost("a worker process has ended, and its server with it") from None
             while told in done:
                 yield done.pop(told)
                 told += 1
 
     def _opened_pool(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                self._workers,
-                # A fresh start: a fork would share this process's connections.
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_open_here,
-                initargs=(self._name,),
-            )
+            self._pool = pool(self._workers)
         return self._pool
 
 

@@ -1,5 +1,5 @@
 -- collect: take keys out whole and delete them, so that a round trip empties hundreds of queues.
--- KEYS none   ARGV the names, or none for all of a server's queues   reply {name, type, ttl_ms, value} for each key that is there
+-- KEYS none   ARGV the names, or none for all that a server has   reply {name, type, ttl_ms, value} for each key that is there
 local read = {
   hash = function(name) return redis.call('HGETALL', name) end,
   zset = function(name) return redis.call('ZRANGE', name, 0, -1, 'WITHSCORES') end,
@@ -7,7 +7,7 @@ local read = {
   list = function(name) return redis.call('LRANGE', name, 0, -1) end,
   set = function(name) return redis.call('SMEMBERS', name) end,
 }
-local names = #ARGV > 0 and ARGV or redis.call('KEYS', 'emq:{*')
+local names = #ARGV > 0 and ARGV or redis.call('KEYS', '*')
 local taken = {}
 for i = 1, #names do
   local name = names[i]

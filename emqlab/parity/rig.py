@@ -6,7 +6,7 @@ so what comes out is compared with the model's world as it is.
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -15,9 +15,10 @@ import redis
 
 from emqlab import errors, keys
 from emqlab.executor import Executor
+from emqlab.keys import VERSION, VERSION_KEY
 from emqlab.observe.case import EXECUTORS
 from emqlab.parity.model import Held, World, Zset
-from emqlab.parity.trials.trial import A_TIME, BASE, EPOCHS, NOW_MS, Do, Restart, Trial, Wait, given
+from emqlab.parity.trials.trial import A_TIME, BASE, EPOCHS, NEXT, NOW_MS, QUEUE, Do, Restart, Step, Trial, Wait, given
 from emqlab.replies import ErrorReply, ask, ask_all
 from emqlab.servers.bounds import CannotRun
 from emqlab.servers.server import Server
@@ -41,25 +42,52 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A trial's outcome on each executor; times may be up to ``slack_ms`` later than they were foreseen."""
+    """A trial's outcome by executor; times may be up to ``slack_ms`` later than they were foreseen.
+
+    ``stray`` are keys beside its queue that were found after it, which nothing may write.
+
+    ``shift_ms`` is how far the server's clock is from the canonical moment: what was a time of its own, and not so
+    long from now, has been moved by that much too far.
+
+    An executor that was not run has none: a call whose layout is tried (SPEC 5.1) is not sent to the scripts, which
+    take whatever keys and arguments they are given (divergences 5, 19 and 23).
+    """
 
     trial: Trial
-    scripted: Outcome
-    native: Outcome
+    outcomes: dict[str, Outcome]
     slack_ms: int
+    shift_ms: int = 0
+    stray: tuple[bytes, ...] = ()
+
+    @property
+    def scripted(self) -> Outcome:
+        """What the scripts made of it; nothing if they were not run."""
+        return self.outcomes.get("scripted", Outcome((), {}))
+
+    @property
+    def native(self) -> Outcome:
+        """What the native verbs made of it; nothing if they were not run."""
+        return self.outcomes.get("native", Outcome((), {}))
 
 
 class Rig:
-    """Runs trials on one server's two executors. The server must be the rig's alone, or a user's."""
+    """Runs trials on one server's executors. The server must be the rig's alone, or a user's."""
 
     def __init__(self, server: Server, executors: Mapping[str, Executor]) -> None:
+        """``executors`` are both by name, or the one that is looked at."""
         self._server = server
-        self._executors = [executors[name] for name in EXECUTORS]
+        self._executors = {name: executors[name] for name in EXECUTORS if name in executors}
         self._direct = hasattr(server, "fill")
         # On a user's server the queues' names are nobody else's; on the lab's own they are short.
         self._prefix = b"parity-%s-" % secrets.token_hex(6).encode() if server.name == "remote" else b""
         self._script = (resources.files("emqlab.parity") / "collect.lua").read_bytes()
         self._sha = hashlib.sha1(self._script, usedforsecurity=False).hexdigest()
+        self._rehearsed = False
+
+    @property
+    def native(self) -> bool:
+        """Whether the native verbs are looked at: only they are tried for layouts."""
+        return "native" in self._executors
 
     def run(self, trials: Sequence[Trial]) -> list[Ran]:
         """Run them all at once; they share the steps that are no transitions, in number and place.
@@ -67,13 +95,32 @@ class Rig:
         Nothing stays behind: not a key of theirs, and the clock and the epoch are the next batch's again. A trial that
         changes what all queues share is run alone. Raises ServerLost, and CannotRun for such a one on a user's server.
         """
+        if self._prefix and not self._rehearsed:
+            self._rehearse()
         together = [trial for trial in trials if not trial.alone]
         with self._server.lock:
             try:
-                ran = iter(self._run(together) if together else ())
+                ran = iter(self._unmixed(together))
                 return [self._run([trial])[0] if trial.alone else next(ran) for trial in trials]
             except (redis.ConnectionError, redis.TimeoutError) as error:
                 raise errors.ServerLost(str(error)) from error
+
+    def _rehearse(self) -> None:
+        """See to it that what is put on a user's server can be found and taken away again. Raises ResponseError."""
+        name = b"emq:{" + self._prefix + b"}:"
+        list(under(self._server.observer, name))
+        ask(self._server.observer, "DEL", name)
+        self._collect([name])
+        self._rehearsed = True
+
+    def _unmixed(self, trials: Sequence[Trial]) -> list[Ran]:
+        """Run them together; when a key turns up beside their queues, one by one, to know whose it is."""
+        if not trials:
+            return []
+        ran = self._run(trials)
+        if len(trials) > 1 and ran[0].stray:
+            return [self._run([trial])[0] for trial in trials]
+        return ran
 
     def _run(self, trials: Sequence[Trial]) -> list[Ran]:
         server = self._server
@@ -81,29 +128,40 @@ class Rig:
         if own:
             server.begin_case(b"parity")
         try:
-            for executor in self._executors:
+            batch = _Batch(self._sides(trials), server.now_ms(), [server.run_id], self._prefix)
+            batch.queues = frozenset(batch.queue(place, side) for place in range(len(trials)) for side in batch.sides)
+            for executor in batch.sides.values():
                 load = getattr(executor, "load", None)
                 if load is not None:
                     load()
-            batch = _Batch(server.now_ms(), [server.run_id], self._prefix)
             self._fill(trials, batch)
             replies = self._steps(trials, batch)
             done_ms = server.now_ms()
-            found = self._drain(batch)
+            shared = {VERSION_KEY: VERSION, **{key: held for trial in trials for key, held in trial.shared.items()}}
+            found, stray = self._drain(batch, shared)
         finally:
             if own:
                 server.end_case(b"parity", plain=True)
+                self._put_back()
             else:
+                # A call that was interrupted may have left its replies unread.
+                server.hang_up()
                 self._collected()
         slack_ms = done_ms - batch.now_ms - batch.waited
         out = []
         for place, trial in enumerate(trials):
-            both = [
-                Outcome(tuple(replies[side][place]), *found.get(batch.queue(place, side), ({}, frozenset())))
-                for side in (0, 1)
-            ]
-            out.append(Ran(trial, both[0], both[1], slack_ms))
+            outcomes = {
+                side: Outcome(tuple(replies[side][place]), *found.get(batch.queue(place, side), ({}, frozenset())))
+                for side in batch.sides
+            }
+            out.append(Ran(trial, outcomes, slack_ms, batch.now_ms - NOW_MS, stray))
         return out
+
+    def _sides(self, trials: Sequence[Trial]) -> dict[str, Executor]:
+        """Who is run: both, but for a layout only the native executor."""
+        if any(trial.laid_out for trial in trials):
+            return {name: executor for name, executor in self._executors.items() if name == "native"}
+        return self._executors
 
     # -- there
 
@@ -111,7 +169,7 @@ class Rig:
         direct: dict[bytes, Held] = {}
         commands: list[tuple[bytes, ...]] = []
         for place, trial in enumerate(trials):
-            bases = [keys.base(batch.queue(place, side)) for side in (0, 1)]
+            bases = [keys.base(batch.queue(place, side)) for side in batch.sides]
             start = batch.real(trial.start)
             for command in given(start):
                 name = command[1]
@@ -135,25 +193,21 @@ class Rig:
             raise CannotRun("the wire version is the whole server's, and this one is not the lab's own")
         ask_all(self._server.observer, [(b"DEL", command[1]), command])
 
-    def _steps(self, trials: Sequence[Trial], batch: "_Batch") -> list[list[list[Any]]]:
-        """The replies: side -> trial -> transition."""
-        replies: list[list[list[Any]]] = [[[] for _ in trials] for _ in (0, 1)]
-        for index, first in enumerate(trials[0].steps):
-            steps = [trial.steps[index] for trial in trials]
+    def _steps(self, trials: Sequence[Trial], batch: "_Batch") -> dict[str, list[list[Any]]]:
+        """The replies: executor -> trial -> transition."""
+        replies: dict[str, list[list[Any]]] = {side: [[] for _ in trials] for side in batch.sides}
+        for steps in _in_step(trials):
+            first = steps[0]
             if isinstance(first, Wait):
-                if any(step != first for step in steps):
-                    raise ValueError("the trials of a batch wait at the same places, and as long")
                 self._server.advance(first.ms)
                 batch.waited += first.ms
             elif isinstance(first, Restart):
-                if any(step != first for step in steps):
-                    raise ValueError("the trials of a batch see the same restarts")
                 self._server.restart()
                 batch.epochs.append(self._server.run_id)
             else:
-                for side, executor in enumerate(self._executors):
+                for side, executor in batch.sides.items():
                     calls = [
-                        Call(step.verb, batch.queue(place, side), step.values)
+                        batch.call(step, batch.queue(place, side))
                         for place, step in enumerate(steps)
                         if isinstance(step, Do)
                     ]
@@ -163,21 +217,34 @@ class Rig:
 
     # -- and back
 
-    def _drain(self, batch: "_Batch") -> dict[bytes, tuple[dict[bytes, Held], frozenset[bytes]]]:
+    def _drain(
+        self, batch: "_Batch", shared: Mapping[bytes, Held]
+    ) -> tuple[dict[bytes, tuple[dict[bytes, Held], frozenset[bytes]]], tuple[bytes, ...]]:
+        """What each queue holds, and the keys that are no queue's of this batch and not what is ``shared``."""
         if self._direct:
             rows: Iterable[tuple[bytes, bytes, bool, Any]] = self._server.drain()  # type: ignore[attr-defined]
         else:
             rows = map(_row, self._collected())
         found: dict[bytes, tuple[dict[bytes, Held], set[bytes]]] = {}
+        stray: list[bytes] = []
         for name, kind, expires, value in rows:
             queue, _, suffix = name[len(b"emq:{") :].partition(b"}:")
-            if not name.startswith(b"emq:{") or not suffix:
+            # A call that is laid out for the queue next to its own is that queue's.
+            own = queue.removesuffix(NEXT)
+            if not name.startswith(b"emq:{") or not suffix or own not in batch.queues:
+                if expires or shared.get(name) != value:
+                    stray.append(name)
                 continue
-            held, expiring = found.setdefault(queue, ({}, set()))
-            held[BASE + suffix] = batch.canonical(kind, value)
+            held, expiring = found.setdefault(own, ({}, set()))
+            canonical = keys.base(QUEUE + queue[len(own) :]) + suffix
+            held[canonical] = batch.canonical(kind, value)
             if expires:
-                expiring.add(BASE + suffix)
-        return {queue: (held, frozenset(expiring)) for queue, (held, expiring) in found.items()}
+                expiring.add(canonical)
+        return {queue: (held, frozenset(expiring)) for queue, (held, expiring) in found.items()}, tuple(sorted(stray))
+
+    def _put_back(self) -> None:
+        """The wire version as the lab claimed it: collecting has taken it, or a trial had another."""
+        ask_all(self._server.observer, [("DEL", VERSION_KEY), ("SET", VERSION_KEY, VERSION)])
 
     def _collected(self) -> list[Any]:
         """Every key of the trials' queues, taken out: on a server of the lab's own all there are, else those found."""
@@ -195,6 +262,18 @@ class Rig:
         return taken
 
 
+def _in_step(trials: Sequence[Trial]) -> Iterator[list[Step]]:
+    """The steps of all trials, side by side. Raises ValueError unless the world moves under all alike."""
+    if len({len(trial.steps) for trial in trials}) > 1:
+        raise ValueError("the trials of a batch have as many steps, each")
+    together = [list(steps) for steps in zip(*(trial.steps for trial in trials), strict=True)]
+    for steps in together:
+        for kind, told in ((Wait, "wait at the same places, and as long"), (Restart, "see the same restarts")):
+            if any(isinstance(step, kind) for step in steps) and any(step != steps[0] for step in steps):
+                raise ValueError(f"the trials of a batch {told}")
+    yield from together
+
+
 def _row(taken: list[Any]) -> tuple[bytes, bytes, bool, Any]:
     name, kind, ttl_ms, value = taken
     if kind == b"hash":
@@ -210,16 +289,26 @@ def _row(taken: list[Any]) -> tuple[bytes, bytes, bool, Any]:
 
 @dataclass(slots=True)
 class _Batch:
-    """What is put in and out of a batch's trials: the moment, the epochs, the queues."""
+    """What is put in and out of a batch's trials: who runs them, the moment, the epochs, the queues."""
 
+    sides: dict[str, Executor]
     now_ms: int
     epochs: list[bytes]
     prefix: bytes
+    queues: frozenset[bytes] = frozenset()
     waited: int = 0
 
-    def queue(self, place: int, side: int) -> bytes:
+    def queue(self, place: int, side: str) -> bytes:
         """The queue of one trial on one executor."""
-        return b"%s%d%s" % (self.prefix, place, b"n" if side else b"s")
+        return b"%s%d%s" % (self.prefix, place, side[:1].encode())
+
+    def call(self, step: Do, queue: bytes) -> Call:
+        """The transition as it is sent: keys and arguments that are given name this queue, not the canonical one."""
+        if not step.laid_out:
+            return Call(step.verb, queue, step.values)
+        own = (keys.base(queue)[:-2], BASE[:-2])
+        sent = [None if part is None else tuple(_named(word, *own) for word in part) for part in (step.keys, step.args)]
+        return Call(step.verb, queue, step.values, *sent)
 
     def real(self, start: World) -> World:
         """A world with this server's times and this batch's epoch."""
@@ -250,6 +339,10 @@ class _Batch:
             return dict(value)
         held: Held = value
         return held
+
+
+def _named(word: bytes, own: bytes, canonical: bytes) -> bytes:
+    return own + word[len(canonical) :] if word.startswith(canonical) else word
 
 
 def plain(reply: Any) -> Any:

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isinf
 from typing import Any
 
 from emqlab.observe.case import EXECUTORS
 from emqlab.parity.declared import visible
 from emqlab.parity.invariants import broken
-from emqlab.parity.model import Error, Held, World, Zset
+from emqlab.parity.model import Error, Held, Reply, World, Zset, native
 from emqlab.parity.rig import Outcome, Ran
-from emqlab.parity.trials.states import VOICES
+from emqlab.parity.trials.states import VOICES, Voice
 from emqlab.parity.trials.trial import A_TIME, BASE, EPOCHS, QUEUE, Do, Restart, Trial, Wait
 
 #: What a refused verb leaves standing at the head: the documented freezes (SPEC 7, hazard 5).
@@ -28,6 +29,13 @@ class Told:
     def keys(self) -> dict[bytes, Held]:
         """What is there at the end."""
         return self.after[-1]
+
+    def kept(self, name: bytes, written: set[bytes]) -> Zset:
+        """The scores that a sorted set had at the beginning, but for those that were ``written`` since."""
+        held = self.before[0].get(name)
+        if not isinstance(held, Zset):
+            return Zset()
+        return Zset({member: score for member, score in held.items() if member not in written})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +73,39 @@ def told(trial: Trial, executor: str) -> Told:
                 world = world.copy()
             else:
                 was = trial.start.keys
-            replies.append(voice(world, QUEUE, step.verb, step.values))
+            replies.append(_asked(voice, world, step))
             before.append(was)
             after.append(world.keys)
     return Told(tuple(replies), tuple(before), tuple(after))
 
 
+def _asked(voice: Voice, world: World, step: Do) -> Reply:
+    # Only the native voice is asked about keys and arguments that are given.
+    return (
+        native(world, QUEUE, step.verb, step.values, step.keys, step.args)
+        if step.laid_out
+        else voice(world, QUEUE, step.verb, step.values)
+    )
+
+
 def judge(ran: Ran) -> Verdict:
-    """The whole verdict."""
+    """The whole verdict. Of a call whose layout is tried only the native executor's answer is judged."""
     trial = ran.trial
-    voices = {name: told(trial, name) for name in EXECUTORS}
+    voices = {name: told(trial, name) for name in (("native",) if trial.laid_out else EXECUTORS)}
     complaints = [
         f"{name}: {sentence}"
-        for name, outcome in zip(EXECUTORS, (ran.scripted, ran.native), strict=True)
-        for sentence in _unlike(voices[name], outcome, ran.slack_ms, name)
+        for name, outcome in ran.outcomes.items()
+        for sentence in _unlike(voices[name], outcome, ran, name)
     ]
-    numbers, undeclared = _declared(trial, voices["scripted"], voices["native"])
-    complaints += undeclared
+    numbers = frozenset[int]()
+    if not trial.laid_out:
+        numbers, undeclared = _declared(trial, voices["scripted"], voices["native"])
+        complaints += undeclared
+    complaints += [f"{key!r} was written, a key beside the queue" for key in ran.stray]
     violations: list[tuple[str, str, str]] = []
     freezes: list[str] = []
     verbs = [step.verb for step in trial.steps if isinstance(step, Do)]
-    for name, outcome in zip(EXECUTORS, (ran.scripted, ran.native), strict=True):
+    for name, outcome in ran.outcomes.items():
         # The last step as it was run, those before it as the model has them: it was held to every reply.
         after = (*voices[name].after[:-1], outcome.keys)
         for verb, reply, was, now in zip(verbs, outcome.replies, voices[name].before, after, strict=True):
@@ -93,27 +113,37 @@ def judge(ran: Ran) -> Verdict:
         if outcome.expiring:
             violations.append((name, "no-ttl", trial.verb))
             complaints.append(f"{name}: {sorted(outcome.expiring)[0]!r} was given a time to live")
-    native = voices["native"]
-    for verb, reply, before in zip(verbs, native.replies, native.before, strict=True):
+    foretold = voices["native"]
+    for verb, reply, before in zip(verbs, foretold.replies, foretold.before, strict=True):
         refused = isinstance(reply, Error) and not reply.text.startswith(b"EMQARGS")
-        if refused and verb in _HEAD and BASE + _HEAD[verb] in before:
+        if refused and not trial.laid_out and verb in _HEAD and BASE + _HEAD[verb] in before:
             freezes.append(verb)
-    line = f"{trial.name} {sorted(numbers)} {[voices[name].replies for name in EXECUTORS]} {complaints}"
+    line = f"{trial.name} {sorted(numbers)} {[voice.replies for voice in voices.values()]} {complaints}"
     return Verdict(trial, numbers, tuple(complaints), tuple(violations), tuple(freezes), line)
 
 
-def _unlike(voice: Told, outcome: Outcome, slack_ms: int, executor: str) -> Iterator[str]:
+def _unlike(voice: Told, outcome: Outcome, ran: Ran, executor: str) -> Iterator[str]:
     """Where an executor is not what the model says of it."""
     for place, (want, got) in enumerate(zip(voice.replies, outcome.replies, strict=True)):
         if want != got and not _same_error(want, got, executor):
             yield f"reply {place + 1} is {got!r}, and {want!r} by the model"
     if voice.keys == outcome.keys:
         return
+    written = _named(ran.trial, voice.replies)
     # What all queues share is looked at by its effects only: no verb writes it.
-    for name in sorted(name for name in {*voice.keys, *outcome.keys} if name.startswith(BASE)):
+    for name in sorted(name for name in {*voice.keys, *outcome.keys} if not name.startswith(b"{emq}:")):
         want, got = voice.keys.get(name), outcome.keys.get(name)
-        if type(want) is not type(got) or (want != got and not _late(want, got, slack_ms)):
+        if type(want) is not type(got) or (want != got and not _late(voice.kept(name, written), want, got, ran)):
             yield f"{name.decode('utf-8', 'backslashreplace')} is {got!r}, and {want!r} by the model"
+
+
+def _named(trial: Trial, replies: tuple[Any, ...]) -> set[bytes]:
+    """The jobs whose times its transitions may write: those that a call names, and those that a claim answers."""
+    found = {reply[0] for reply in replies if isinstance(reply, list) and reply and isinstance(reply[0], bytes)}
+    for step in trial.steps:
+        for value in step.values.values() if isinstance(step, Do) else ():
+            found.update([value] if isinstance(value, bytes) else [job for job, _ in value])
+    return found
 
 
 def _same_error(want: Any, got: Any, executor: str) -> bool:
@@ -123,18 +153,35 @@ def _same_error(want: Any, got: Any, executor: str) -> bool:
     return want.text.split(b" ", 1)[0] == got.text.split(b" ", 1)[0] == b"ERR"
 
 
-def _late(want: Any, got: Any, slack_ms: int) -> bool:
-    """Whether two sorted sets are one but for times written up to ``slack_ms`` later than was foreseen."""
+def _late(kept: Zset, want: Any, got: Any, ran: Ran) -> bool:
+    """Whether two sorted sets are one but for times written up to the slack later than was foreseen.
+
+    What was there before and keeps its score (``kept``) was not written, and is exact.
+    A time that was given, and not counted from now, is what it was where the server's clock is elsewhere. On a clock
+    that stands at the canonical moment nothing is late.
+    """
+    if not ran.slack_ms and not ran.shift_ms:
+        return False
+    if not ran.slack_ms and not ran.shift_ms:
+        # On a clock that stands where the model's does, nothing is late, and every sum is the same sum.
+        return False
     if not (isinstance(want, Zset) and isinstance(got, Zset)) or want.keys() != got.keys():
         return False
-    return all(score == got[member] or _time(score, got[member], slack_ms) for member, score in want.items())
+    return all(
+        score == got[member]
+        or (kept.get(member) != score and _time(score, got[member], ran.slack_ms))
+        or (ran.shift_ms != 0 and _time(score, got[member] + ran.shift_ms, 0))
+        for member, score in want.items()
+    )
 
 
 def _time(want: float, got: float, slack_ms: int) -> bool:
-    if want < A_TIME:
+    if want < A_TIME or isinf(want):
         return False
-    # Beyond 2^53 a double has no whole ms left.
+    # Beyond 2^53 a double has no whole ms left; below it, a time in whole ms is not late by a part of one.
     step = max(1.0, want / 2**52) if want > 2**53 else 0.0
+    if not step and want.is_integer() and not got.is_integer():
+        return False
     return want - step <= got <= want + slack_ms + step
 
 

@@ -30,7 +30,7 @@ class Mixed(Layer):
     @property
     def size(self) -> int:
         """Three times the smallest part."""
-        return 3 * min(*self._corrupted.parts, self._small.size)
+        return 3 * min(*self._corrupted.parts[:2], self._small.size)
 
     def index_at(self, place: int) -> int:
         """In order, for the parts are shuffled."""
@@ -42,7 +42,7 @@ class Mixed(Layer):
         if part == 2:
             return self._small.trial(self._small.index_at(at))
         if part == 1:
-            worlds, calls = self._corrupted.parts
+            worlds, calls, _ = self._corrupted.parts
             return self._corrupted.trial(worlds + shuffled(at, calls, self.seed))
         return self._corrupted.trial(self._corrupted.drawn(Random(f"{self.seed} hunt {at}")))
 
@@ -69,16 +69,21 @@ def hunt(
     except CannotLoad as error:
         return Caught(0, None, (str(error),))
     try:
-        tried = 0
-        for batch in _batches(layer, limit, verbs):
-            for ran in rig.run(batch):
-                tried += 1
-                verdict = judge(ran)
-                if verdict.complaints:
-                    return Caught(tried, verdict.trial, verdict.complaints)
-        return Caught(None)
+        return hunted(rig, layer, limit, verbs)
     finally:
         close()
+
+
+def hunted(rig: Rig, layer: Layer, limit: int = PATIENCE, verbs: frozenset[str] = frozenset()) -> Caught:
+    """Run trials on a rig whose executors are changed until one is not as declared."""
+    tried = 0
+    for batch in _batches(layer, limit, verbs):
+        for ran in rig.run(batch):
+            tried += 1
+            verdict = judge(ran)
+            if verdict.complaints:
+                return Caught(tried, verdict.trial, verdict.complaints)
+    return Caught(None)
 
 
 def _rig_of(sources: Sources, ground: Ground) -> tuple[Rig, Callable[[], None]]:

@@ -1,6 +1,6 @@
 """The native executor, modelled: arguments, fence, a verdict out of reads alone, then the writes (SPEC 5)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from emqlab import keys as names
 from emqlab.parity.model import sweeps
@@ -17,13 +17,24 @@ from emqlab.parity.model.commands import (
     zscore,
     zset_at,
 )
+from emqlab.parity.model.layout import FOREIGN, laid_out, wire
 from emqlab.parity.model.pause import pause, resume
 from emqlab.parity.model.rules import argument, check_active, check_fence, check_kind, holds, later
 from emqlab.parity.model.world import Error, Given, Reply, Unsupported, Values, World
 
 
-def native(world: World, queue: bytes, verb: str, values: Values) -> Reply:
-    """What the command of ``verb`` answers; ``world.keys`` is changed by all its writes or by none."""
+def native(
+    world: World,
+    queue: bytes,
+    verb: str,
+    values: Values,
+    keys: Sequence[bytes] | None = None,
+    args: Sequence[bytes] | None = None,
+) -> Reply:
+    """What the command of ``verb`` answers; ``world.keys`` is changed by all its writes or by none.
+
+    ``keys`` and ``args``, if given, are sent in the place of those that the values make; not for pause and resume.
+    """
     found = _VERBS.get(verb)
     if found is None:
         return Unsupported(verb)
@@ -31,13 +42,17 @@ def native(world: World, queue: bytes, verb: str, values: Values) -> Reply:
     try:
         if step is pause or step is resume:
             return step(world, names.base(queue), values)
-        if verb == "extends" and not values["pairs"]:
+        base = names.base(queue)
+        if keys is not None or args is not None:
+            made = wire(queue, verb, values)
+            base, values = laid_out(verb, made[0] if keys is None else keys, made[1] if args is None else args)
+        elif verb == "extends" and not values["pairs"]:
             raise Refused(b"ERR wrong number of arguments for 'emq.extends' command")
         if not queue:
-            raise Refused(b"EMQARGS keys must be those of one queue, in the order of the verb")
+            raise Refused(FOREIGN)
         read = [argument(name, values[name]) for name in numbers]
         check_fence(world.keys)
-        return step(world, names.base(queue), values, *read)
+        return step(world, base, values, *read)
     except Refused as refused:
         return Error(refused.text)
 

@@ -11,10 +11,14 @@ from emqlab.parity.trials.trial import BASE, EPOCHS, NOW_MS
 
 JOB, OTHER = JOBS[0], JOBS[1]
 ROW, OTHER_ROW = BASE + b"job:" + JOB, BASE + b"job:" + OTHER
+#: The least integer that can be stored, and what lies beyond it and beyond the largest.
+_BOUNDS = (b"-9223372036854775808", b"-9223372036854775809", b"9223372036854775808")
 #: Texts that HINCRBY, Lua and a worker's own parser read each in their own way.
-ODD_INTEGERS = (b"", b"01", b"+1", b" 1", b"1 ", b"1.0", b"-0", b"-1", b"1e3", b"0x1", b"one", b"9223372036854775808")
+ODD_INTEGERS = (b"", b"01", b"+1", b" 1", b"1 ", b"1.0", b"-0", b"-1", b"-01", b"1e3", b"0x1", b"one", *_BOUNDS)
 #: The largest integer that can be stored, and the first one that a double can't hold.
 FULL, BEYOND_DOUBLES = b"9223372036854775807", b"9007199254740993"
+#: The last that can be counted on from. As attempts it makes a token which scripts give in ways of the server's own.
+_ALMOST_FULL = b"9223372036854775806"
 #: What stands in the place of a key of another type.
 WRONG: dict[str, Held] = {
     "string": b"spoiled",
@@ -124,19 +128,25 @@ def _rows() -> Iterator[Corruption]:
     for name in (b"attempts", b"failures", b"stalled"):
         for value in (*ODD_INTEGERS, FULL, BEYOND_DOUBLES):
             yield Corruption(f"row {name.decode()} {value.decode()!r}", _field(name, value))
+    for name in (b"failures", b"stalled"):
+        yield Corruption(f"row {name.decode()} {_ALMOST_FULL.decode()!r}", _field(name, _ALMOST_FULL))
     yield Corruption("row without attempts", _field(b"attempts", None))
     yield Corruption("row without payload", _field(b"payload", None))
     yield Corruption("row with an empty payload", _field(b"payload", b""))
     yield Corruption("row without state", _field(b"state", None))
     for state in (b"pending", b"active", b"dead", b"", b"unheard of"):
         yield Corruption(f"row state {state.decode()!r}", _field(b"state", state))
-    for epoch in (b"", OLD_RUN_ID, EPOCHS[0] + b" ", EPOCHS[0]):
+    for epoch in (b"", OLD_RUN_ID, b"f" * 40, EPOCHS[0] + b" ", EPOCHS[0]):
         yield Corruption(f"row lease_epoch {epoch.decode()!r}", _field(b"lease_epoch", epoch))
     yield Corruption("row with a field of nobody's", _field(b"colour", b"red"))
     for kind, held in WRONG.items():
         if kind != "hash":
             yield Corruption(f"row is a {kind}", _key(b"job:" + JOB, held))
-    yield Corruption("row gone", _key(b"job:" + JOB, None, only_if_there=True))
+    gone = _key(b"job:" + JOB, None, only_if_there=True)
+    yield Corruption("row gone", gone)
+    for name in SETS:
+        # A key that would be written, but not for a ghost.
+        yield Corruption(f"row gone and {name.decode()} a string", _both(gone, _key(name, WRONG["string"])))
 
 
 def _sets() -> Iterator[Corruption]:
@@ -271,7 +281,7 @@ def odd_calls(found: World) -> Iterator[tuple[str, Values]]:
     sweep: dict[str, bytes] = {"max_stalled": b"2", "limit": b"100"}
     failing: dict[str, bytes] = {**holder, "delay_ms": b"30000", "max_attempts": b"2", "error": FAILURE}
     lease = b"%d" % LEASE_MS
-    for odd in ODD_NUMBERS:
+    for odd in (*ODD_NUMBERS, b"1"):
         yield "claim", {"lease_ms": odd}
         yield "extend", {**holder, "lease_ms": odd}
         yield "extends", {"lease_ms": odd, "pairs": [(JOB, token)]}
@@ -294,11 +304,27 @@ def odd_calls(found: World) -> Iterator[tuple[str, Values]]:
         yield "reprocess", {"id": strange}
     for odd_token in (b"", b"0" + token, b"+" + token, token + b" ", token + b".0", b"\xff\x00", *TOKENS):
         yield from presenting(JOB, odd_token)
+        yield "extends", {"lease_ms": lease, "pairs": [(JOB, odd_token), (OTHER, odd_token)]}
     yield "extends", {"lease_ms": lease, "pairs": []}
     yield "extends", {"lease_ms": lease, "pairs": [(JOB, token), (JOB, token)]}
     yield "extends", {"lease_ms": lease, "pairs": [(b"", b""), (JOB, b"x"), (b"TSK", token)]}
     yield "enqueue", {**job, "payload": b"\x00\xff {p} @now"}
     yield "fail", {**failing, "error": b""}
+
+
+def edge_calls(found: World) -> Iterator[tuple[str, Values]]:
+    """Calls whose time is the last one of 64 bits, or one ms beyond: only a clock that stands can hold them."""
+    row = found.keys.get(ROW)
+    token = row.get(b"attempts", b"0") if isinstance(row, dict) and not isinstance(row, Zset) else b"0"
+    holder: dict[str, bytes] = {"id": JOB, "token": token}
+    for beyond in (0, 1):
+        last = b"%d" % (int(FULL) - NOW_MS + beyond)
+        yield "claim", {"lease_ms": last}
+        yield "extend", {**holder, "lease_ms": last}
+        yield "extends", {"lease_ms": last, "pairs": [(JOB, token)]}
+        yield "fail", {**holder, "delay_ms": last, "max_attempts": b"9", "error": FAILURE}
+        yield "delay", {**holder, "mode": b"in", "value": last}
+        yield "schedule", {"id": JOB, "payload": PAYLOAD, "mode": b"in", "value": last}
 
 
 def applied(corruption: Corruption, start: World) -> World | None:

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from random import Random
 
-from emqlab.parity.model import Values, World, native
+from emqlab.parity.model import Values, World
 from emqlab.parity.rig import BATCH
-from emqlab.parity.trials import corruptions, histories
+from emqlab.parity.trials import corruptions, histories, layouts
 from emqlab.parity.trials.states import (
     FAILURE,
     JOBS,
     PAYLOAD,
     TOKENS,
+    VOICES,
     State,
     about_queue,
     native_states,
@@ -114,7 +115,8 @@ class Layer:
     def _checked(self, index: int) -> int:
         size = self.size
         if index < 0 or (size is not None and index >= size):
-            raise IndexError(f"{self.name} has the trials 0 to {(size or 0) - 1}, not {index}")
+            there = "from 0 on" if size is None else f"0 to {size - 1}"
+            raise IndexError(f"{self.name} has the trials {there}, not {index}")
         return index
 
 
@@ -124,11 +126,10 @@ class Exhaustive(Layer):
     name = "exhaustive"
 
     @cached_property
-    def _worlds(self) -> list[tuple[State, ...]]:
-        """One job as the scripts leave it, whoever presents what; two of the native executor's; two of the scripts'."""
-        ones: list[tuple[State, ...]] = [(state,) for state in wild_states()]
-        twos = [(a, b) for a in native_states() for b in native_states() if a.attempts + b.attempts <= MOST_CLAIMS]
-        return ones + twos + [(a, b) for a in scripted_states() for b in scripted_states()]
+    def _twos(self) -> list[tuple[State, State]]:
+        """Two of the native executor's jobs, then two of the scripts'; a job that is not there is one of the states."""
+        native = [(a, b) for a in native_states() for b in native_states() if a.attempts + b.attempts <= MOST_CLAIMS]
+        return native + [(a, b) for a in scripted_states() for b in scripted_states()]
 
     @cached_property
     def _calls(self) -> tuple[int, int]:
@@ -138,38 +139,55 @@ class Exhaustive(Layer):
     @property
     def size(self) -> int:
         """Each world with every call."""
-        ones = len(wild_states())
-        return ones * self._calls[0] + (len(self._worlds) - ones) * self._calls[1]
+        one, two = self._calls
+        return len(self._twos) * two + len(wild_states()) * one
 
-    def counts(self) -> dict[str, int]:
-        """How many worlds and transitions of each kind there are."""
-        ones, native = len(wild_states()), 0
-        native = len(self._worlds) - ones - len(scripted_states()) ** 2
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """What is run -> how many worlds there are of it, and how many transitions."""
+        one, two = self._calls
+        scripted, wild = len(scripted_states()) ** 2, len(wild_states())
+        native = len(self._twos) - scripted
         return {
-            "worlds of one job, scripted": ones,
-            "worlds of two jobs, native": native,
-            "worlds of two jobs, scripted": len(scripted_states()) ** 2,
+            "two jobs by the native verbs": (native, native * two),
+            "two jobs by the scripts": (scripted, scripted * two),
+            "one job by the scripts, whoever presents what": (wild, wild * one),
         }
+
+    def drawn(self, random: Random, verb: str) -> int:
+        """A trial of one verb on two jobs, by chance; half of them by the scripts."""
+        scripted = len(scripted_states()) ** 2
+        native = len(self._twos) - scripted
+        at = random.randrange(native) if random.random() < 0.5 else native + random.randrange(scripted)
+        calls = [place for place, call in enumerate(calls_of(self._twos[at])) if call[0] == verb]
+        return at * self._calls[1] + random.choice(calls)
 
     def trial(self, index: int) -> Trial:
         """The jobs' states, and the call."""
-        ones = len(wild_states())
         one, two = self._calls
-        if self._checked(index) < ones * one:
-            at, call = divmod(index, one)
+        at, call = divmod(index, two)
+        states: tuple[State, ...]
+        if 0 <= at < len(self._twos):
+            states = self._twos[at]
         else:
-            at, call = divmod(index - ones * one, two)
-            at += ones
-        states = self._worlds[at]
+            # These are walked to last, for that takes longest, and few single trials are among them.
+            at, call = divmod(self._checked(index) - len(self._twos) * two, one)
+            states = (wild_states()[at],)
         # Both orders of two leases that ran out: by their ids, and the later id first.
         start = together(states, older=1_000 if at % 2 else 0)
         return self._made(index, start, Do(*calls_of(states)[call]))
 
 
 class Corrupted(Layer):
-    """Every state of one job, with everything that can be wrong with it, and every verb; then every odd call."""
+    """Every state of one job, with everything that can be wrong with it, and every verb; then the calls that are odd.
+
+    First those with an odd value, on every state, then those that are laid out wrongly, on one state of each kind.
+    """
 
     name = "corruption"
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self._told: dict[str, tuple[dict[int, list[int]], list[list[int]]]] = {}
 
     @cached_property
     def _states(self) -> tuple[State, ...]:
@@ -197,15 +215,21 @@ class Corrupted(Layer):
     def _odd(self) -> int:
         return len(list(corruptions.odd_calls(self._sound[0])))
 
+    @cached_property
+    def _laid_out(self) -> list[tuple[World, Do]]:
+        kinds = {tuple(name for name, _ in state.places): state for state in reversed(self._states)}
+        worlds = [together([state]) for state in kinds.values() if len(state.places) < 2]
+        return [(found, call) for found in worlds for call in layouts.layout_calls(found)]
+
     @property
     def size(self) -> int:
         """Corrupted worlds with the usual calls, sound worlds with the odd ones."""
         return sum(self.parts)
 
-    @property
-    def parts(self) -> tuple[int, int]:
-        """How many trials have something wrong in the world, and how many, after them, in the call."""
-        return len(self._worlds) * self._usual, len(self._sound) * self._odd
+    @cached_property
+    def parts(self) -> tuple[int, int, int]:
+        """How many trials have something wrong in the world, and how many, after them, in the call: a value, a key."""
+        return len(self._worlds) * self._usual, len(self._sound) * self._odd, len(self._laid_out)
 
     @cached_property
     def _families(self) -> list[list[int]]:
@@ -227,10 +251,55 @@ class Corrupted(Layer):
             return at * self._usual + random.choice(telling)
         return at * self._usual + random.randrange(self._usual)
 
+    def aimed(self, random: Random, verb: str) -> int:
+        """The same for one verb: half the worlds are such that it would change something if nothing were wrong."""
+        states, families = self._telling(verb)
+        if random.random() < 0.5:
+            at = random.choice(random.choice(families))
+            return at * self._usual + random.choice(states[self._worlds[at][0]])
+        at = random.choice(random.choice(self._families))
+        calls = corruptions.usual_calls(self._sound[0])
+        return at * self._usual + random.choice([place for place, call in enumerate(calls) if call[0] == verb])
+
+    def odd(self, random: Random, verb: str) -> int:
+        """A trial of one verb with an odd value by chance, on such worlds as often."""
+        states, _ = self._telling(verb)
+        state = random.choice(list(states)) if random.random() < 0.5 else random.randrange(len(self._sound))
+        calls = corruptions.odd_calls(self._sound[0])
+        place = random.choice([place for place, call in enumerate(calls) if call[0] == verb])
+        return self.parts[0] + state * self._odd + place
+
+    def sound(self, random: Random, verb: str) -> World:
+        """One of those worlds with nothing wrong."""
+        return self._sound[random.choice(list(self._telling(verb)[0]))]
+
+    def _telling(self, verb: str) -> tuple[dict[int, list[int]], list[list[int]]]:
+        """The states in which the verb changes something, each with those of its usual calls that do.
+
+        Then the corrupted worlds made of these states, by what is wrong with them.
+        """
+        if verb not in self._told:
+            states: dict[int, list[int]] = {}
+            for state, sound in enumerate(self._sound):
+                for place, call in enumerate(corruptions.usual_calls(sound)):
+                    if call[0] == verb and _changes(sound, *call):
+                        states.setdefault(state, []).append(place)
+            kept = [[at for at in family if self._worlds[at][0] in states] for family in self._families]
+            self._told[verb] = (states, [family for family in kept if family])
+        return self._told[verb]
+
+    def laid_out(self, place: int, verb: str) -> int:
+        """The trial of one verb that is laid out wrongly at this place: every one once, then again."""
+        places = [at for at, (_, call) in enumerate(self._laid_out) if call.verb == verb]
+        return self.parts[0] + self.parts[1] + places[shuffled(place % len(places), len(places), self.seed)]
+
     def trial(self, index: int) -> Trial:
         """What is wrong, and the call."""
-        first, _ = self.parts
-        if self._checked(index) < first:
+        first, second, _ = self.parts
+        if self._checked(index) >= first + second:
+            start, call = self._laid_out[index - first - second]
+            return self._made(index, start, call)
+        if index < first:
             at, place = divmod(index, self._usual)
             state, which = self._worlds[at]
             made = corruptions.applied(corruptions.CORRUPTIONS[which], self._sound[state])
@@ -244,9 +313,13 @@ class Corrupted(Layer):
 
 
 def _changes(sound: World, verb: str, values: Values) -> bool:
-    after = sound.copy()
-    native(after, QUEUE, verb, values)
-    return after.keys != sound.keys
+    """Whether a call changes something, by either executor."""
+    for voice in VOICES.values():
+        after = sound.copy()
+        voice(after, QUEUE, verb, values)
+        if after.keys != sound.keys:
+            return True
+    return False
 
 
 class Histories(Layer):

@@ -1,0 +1,62 @@
+"""Rights: what each verb needs besides its declared keys, and that one right too few or too many is seen."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from emqlab.parity.campaign import Ground
+from emqlab.parity.defects.hunters import VerbHunter
+from emqlab.parity.defects.sources import Mutant, own_sources
+from emqlab.parity.trials.rights import NEEDS, READ, USER, WRITE, Need, RightsBench
+from emqlab.replies import ask
+from emqlab.transitions import OF_COMMAND
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[RightsBench]:
+    """One user of an embedded server."""
+    ground = Ground("embedded")
+    with RightsBench(ground.server) as opened:
+        yield opened
+    assert USER.encode() not in ask(ground.server.observer, "ACL", "USERS")
+    ground.close()
+
+
+@pytest.mark.parametrize("need", NEEDS, ids=lambda need: str(need.name))
+def test_a_verb_does_what_its_caller_may(bench: RightsBench, need: Need) -> None:
+    """NOPERM with nothing written for each right that is missing; with just those that it needs, all goes well."""
+    assert [] == list(bench.complaints(need))
+
+
+def test_every_verb_is_tried() -> None:
+    """All twelve; each is written to where it is read first, and the version comes before everything."""
+    assert {row.verb for row in OF_COMMAND.values()} == {need.verb for need in NEEDS}
+    for need in NEEDS:
+        assert (b"{emq}:version", READ) == need.all[0]
+        written = [key for key, access in need.all if access == WRITE]
+        assert all((key, READ) in need.all for key in written)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("claim.py", "host.open(row, READ)", "None", "without the right to read job:"),
+        ("claim.py", "host.open(row, WRITE)", "None", "without the right to write job:"),
+        ("claim.py", "host.open(meta, READ)", "None", "without the right to read meta"),
+        ("complete.py", "host.open(held, WRITE)", "None", "without the right to write pending"),
+        ("rules.py", "host.open(key, WRITE)", "None", "without the right to write metrics:"),
+        ("claim.py", "host.open(meta, READ)", "host.open(meta, WRITE)", "with just the rights that it needs"),
+        ("promote.py", "host.open(row, READ)", "host.open(row, WRITE)", "with just the rights that it needs"),
+    ],
+)
+def test_a_verb_that_asks_for_others_is_seen(file: str, old: str, new: str, said: str) -> None:
+    """An opening that is left out, and one for more than is done."""
+    text = own_sources().text(file)
+    assert 1 == text.count(old)
+    hunter = VerbHunter(0)
+    try:
+        seen = hunter.hunt(Mutant(file, file, 0, "ByHand", old, new, text.replace(old, new)))
+    finally:
+        hunter.close()
+    assert seen is not None
+    assert said in seen[1]
