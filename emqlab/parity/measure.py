@@ -327,11 +327,18 @@ def _plants(teller: Teller, server: str | None, seed: int) -> tuple[PlantResult,
 
 def _mutants(teller: Teller, server: str | None, seed: int, share: int) -> MutantResult:
     """Hunt every mutant."""
-    from emqlab.parity.defects.mutants import run_mutants
+    from emqlab.parity.defects.mutants import all_mutants, run_mutants
+    from emqlab.parity.defects.verb_mutants import NoMutationTool
 
-    with teller.progress("mutants", 0, "mutants") as tell:
+    try:
+        total = len(all_mutants(share))
+    except NoMutationTool as error:
+        raise Unusable(str(error)) from None
+    with teller.progress("mutants", total, "mutants") as tell:
         result = run_mutants(server=server, seed=seed, share=share, tell=tell)
     teller.line(mutants_json(result))
+    for found in result.mistaken:
+        teller.wrong(f"mutant {found.id} is listed as equivalent and was killed: strike it off equivalents.toml")
     for survivor in result.survivors:
         teller.wrong(f"mutant {survivor.id} survived: {survivor.before} → {survivor.after}")
     return result

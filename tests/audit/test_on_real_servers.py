@@ -1,7 +1,6 @@
 """An audit of a server that others use: it writes nothing, needs few rights, takes small pieces, and is not misled."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,23 +17,9 @@ from emqlab.observe.case import World, substitute
 from emqlab.replies import ask, ask_all
 from tests.audit.plants import HEALTHY, PLANTS, Command, held, row
 from tests.servers import loopback
-from tests.servers.real import NAMES, RealServer, dump_all, real_server
+from tests.servers.real import RealServer, dump_all, real_server
 
 QUEUE = b"q"
-
-
-@pytest.fixture(params=NAMES, scope="module")
-def running(request: pytest.FixtureRequest) -> Iterator[RealServer]:
-    """One server with the module for all tests of this file."""
-    with real_server(request.param) as server:
-        yield server
-
-
-@pytest.fixture
-def server(running: RealServer) -> RealServer:
-    """The same, empty."""
-    ask(running.client, "FLUSHALL")
-    return running
 
 
 def now_and_epoch(server: RealServer) -> tuple[int, bytes]:

@@ -1,10 +1,11 @@
 """All mutants, hunted: how many the instrument kills, and which change nothing that is seen (equivalents.toml)."""
 
+import itertools
 import multiprocessing
 import os
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -88,7 +89,16 @@ def keys() -> dict[str, Key]:
 
 def all_mutants(share: int = 1) -> tuple[Mutant, ...]:
     """Every ``share``-th mutant, the scripts' first. Raises NoMutationTool."""
-    return (*lua_mutants(), *verb_mutants())[::share]
+    return (*_of_scripts(share), *_of_verbs(share))
+
+
+def _of_scripts(share: int) -> tuple[Mutant, ...]:
+    return lua_mutants()[::share]
+
+
+def _of_verbs(share: int) -> tuple[Mutant, ...]:
+    # As if both were one list.
+    return verb_mutants()[-len(lua_mutants()) % share :: share]
 
 
 def run_mutants(
@@ -106,20 +116,40 @@ def run_mutants(
     """
     if server is not None and "://" in server:
         raise ValueError(f"mutants are hunted on a server of the lab's own: embedded or valkey, not {server!r}")
-    mutants = all_mutants(share)
-    apart = {name for name, key in keys().items() if key in listed() and listed()[key].seen}
-    with _pool(server, seed, workers) as pool:
-        sound = _unchanged(mutants)
-        for unchanged, seen in zip(sound, pool.map(_sound_here, sound), strict=True):
-            if seen is not None:
-                raise NotSound(f"{unchanged.file} is not as declared, and nobody has changed it: {seen[1]}")
-        if not pool.submit(_fine_here).result():
-            mutants = tuple(mutant for mutant in mutants if mutant.id not in apart)
-        told: list[tuple[Mutant, Seen]] = []
-        for mutant, seen in zip(mutants, pool.map(_hunt_here, mutants, chunksize=_AT_ONCE), strict=True):
-            told.append((mutant, seen))
+    told: list[tuple[Mutant, Seen]] = []
+    pool = _pool(server, seed, workers)
+    try:
+        fine = pool.submit(_fine_here)
+        # The scripts' are under way while the verbs', which take seconds, are made.
+        hunts = [_hunts(pool, _of_scripts(share)), _hunts(pool, _of_verbs(share))]
+        apart = set[str]()
+        if not fine.result():
+            apart = {name for name, key in keys().items() if key in listed() and listed()[key].seen}
+        for mutant, seen in itertools.chain(*hunts):
+            if mutant.id not in apart:
+                told.append((mutant, seen))
             tell(1)
+    finally:
+        # Whatever ended it early, nobody waits for what has not begun.
+        pool.shutdown(cancel_futures=True)
     return _result(told)
+
+
+def _hunts(pool: ProcessPoolExecutor, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, Seen]]:
+    """The mutants with what was seen of each, all begun at once. Raises NotSound while it is gone through."""
+    own = own_sources()
+    files = sorted({mutant.file for mutant in mutants})
+    unchanged = [Mutant(file, file, 0, "Nothing", "", "", own.text(file)) for file in files]
+    sound = pool.map(_sound_here, unchanged)
+    hunted = pool.map(_hunt_here, mutants, chunksize=_AT_ONCE)
+
+    def ended() -> Iterator[tuple[Mutant, Seen]]:
+        for file, seen in zip(files, sound, strict=True):
+            if seen is not None:
+                raise NotSound(f"{file} is not as declared, and nobody has changed it: {seen[1]}")
+        yield from zip(mutants, hunted, strict=True)
+
+    return ended()
 
 
 def _result(told: Iterable[tuple[Mutant, Seen]]) -> Hunted:
@@ -140,14 +170,6 @@ def _result(told: Iterable[tuple[Mutant, Seen]]) -> Hunted:
             (equivalent if seen is None else mistaken).append(found)
     by = tuple(MutantRow(name, *counts) for name, counts in rows.items())
     return Hunted(by, tuple(equivalent), tuple(survivors), tuple(mistaken))
-
-
-def _unchanged(mutants: Iterable[Mutant]) -> list[Mutant]:
-    """Their files as they are, in the form of a mutant."""
-    own = own_sources()
-    return [
-        Mutant(file, file, 0, "Nothing", "", "", own.text(file)) for file in sorted({each.file for each in mutants})
-    ]
 
 
 # ---------------------------------------------------------------- a worker
