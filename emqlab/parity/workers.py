@@ -11,13 +11,14 @@ from multiprocessing.util import Finalize
 from typing import Any
 
 
-def pool(workers: int | None = None) -> ProcessPoolExecutor:
-    """As many processes as are asked for, or as there are cores."""
+def pool(workers: int | None = None, begin: Callable[..., Any] | None = None, *args: Any) -> ProcessPoolExecutor:
+    """As many processes as are asked for, or as there are cores; each begins with ``begin(*args)``, if given."""
     return ProcessPoolExecutor(
         workers or os.cpu_count() or 1,
         # A fresh start: a fork would share this process's connections.
         mp_context=multiprocessing.get_context("spawn"),
         initializer=_begin,
+        initargs=(begin, args),
     )
 
 
@@ -26,12 +27,14 @@ def at_end(close: Callable[[], Any]) -> None:
     Finalize(None, close, exitpriority=10)
 
 
-def _begin() -> None:
+def _begin(begin: Callable[..., Any] | None, args: tuple[Any, ...]) -> None:
     # Ctrl-C reaches the whole group of processes; the one that began these ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
     threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
+    if begin is not None:
+        begin(*args)
 
 
 def _follow(sentinel: int) -> None:

@@ -1,8 +1,6 @@
 """All mutants, hunted: how many the instrument kills, and which change nothing that is seen (equivalents.toml)."""
 
 import itertools
-import multiprocessing
-import os
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,7 +8,6 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from multiprocessing.util import Finalize
 from typing import Any
 
 from emqlab.observe.case import EXECUTORS
@@ -19,6 +16,7 @@ from emqlab.parity.defects.lua_mutants import lua_mutants
 from emqlab.parity.defects.sources import Mutant, own_sources
 from emqlab.parity.defects.verb_mutants import verb_mutants
 from emqlab.parity.telling import Equivalent, MutantResult, MutantRow, Survivor
+from emqlab.parity.workers import at_end, pool
 
 #: How many trials the files are given as they are: if one of them is not as declared, no mutant can be judged.
 _SOUND = 400
@@ -117,11 +115,11 @@ def run_mutants(
     if server is not None and "://" in server:
         raise ValueError(f"mutants are hunted on a server of the lab's own: embedded or valkey, not {server!r}")
     told: list[tuple[Mutant, Seen]] = []
-    pool = _pool(server, seed, workers)
+    opened = pool(workers, _open_here, server, seed)
     try:
-        fine = pool.submit(_fine_here)
+        fine = opened.submit(_fine_here)
         # The scripts' are under way while the verbs', which take seconds, are made.
-        hunts = [_hunts(pool, _of_scripts(share)), _hunts(pool, _of_verbs(share))]
+        hunts = [_hunts(opened, _of_scripts(share)), _hunts(opened, _of_verbs(share))]
         apart = set[str]()
         if not fine.result():
             apart = {name for name, key in keys().items() if key in listed() and listed()[key].seen}
@@ -131,17 +129,17 @@ def run_mutants(
             tell(1)
     finally:
         # Whatever ended it early, nobody waits for what has not begun.
-        pool.shutdown(cancel_futures=True)
+        opened.shutdown(cancel_futures=True)
     return _result(told)
 
 
-def _hunts(pool: ProcessPoolExecutor, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, Seen]]:
+def _hunts(opened: ProcessPoolExecutor, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, Seen]]:
     """The mutants with what was seen of each, all begun at once. Raises NotSound while it is gone through."""
     own = own_sources()
     files = sorted({mutant.file for mutant in mutants})
     unchanged = [Mutant(file, file, 0, "Nothing", "", "", own.text(file)) for file in files]
-    sound = pool.map(_sound_here, unchanged)
-    hunted = pool.map(_hunt_here, mutants, chunksize=_AT_ONCE)
+    sound = opened.map(_sound_here, unchanged)
+    hunted = opened.map(_hunt_here, mutants, chunksize=_AT_ONCE)
 
     def ended() -> Iterator[tuple[Mutant, Seen]]:
         for file, seen in zip(files, sound, strict=True):
@@ -175,16 +173,6 @@ def _result(told: Iterable[tuple[Mutant, Seen]]) -> Hunted:
 # ---------------------------------------------------------------- a worker
 
 
-def _pool(server: str | None, seed: int, workers: int | None) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(
-        workers or os.cpu_count() or 1,
-        # A fresh start: a fork would share this process's connections.
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_open_here,
-        initargs=(server, seed),
-    )
-
-
 _hunters: tuple[ScriptHunter, VerbHunter] | None = None
 
 
@@ -193,8 +181,7 @@ def _open_here(server: str | None, seed: int) -> None:
     global _hunters
     _hunters = ScriptHunter(server, seed), VerbHunter(seed)
     for hunter in _hunters:
-        # A worker's own end runs no atexit.
-        Finalize(None, hunter.close, exitpriority=10)
+        at_end(hunter.close)
 
 
 def _hunt_here(mutant: Mutant, patience: int = PATIENCE) -> Seen:
