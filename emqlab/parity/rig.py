@@ -6,7 +6,7 @@ so what comes out is compared with the model's world as it is.
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -17,13 +17,13 @@ from emqlab import errors, keys
 from emqlab.executor import Executor
 from emqlab.keys import VERSION, VERSION_KEY
 from emqlab.observe.case import EXECUTORS
-from emqlab.parity.model import Held, World, Zset
-from emqlab.parity.trials.trial import A_TIME, BASE, EPOCHS, NEXT, NOW_MS, QUEUE, Do, Restart, Step, Trial, Wait, given
-from emqlab.replies import ErrorReply, ask, ask_all
+from emqlab.parity.batch import Batch, in_step, plain, row
+from emqlab.parity.model import Held
+from emqlab.parity.trials.trial import BASE, NEXT, NOW_MS, QUEUE, Do, Restart, Trial, Wait, given
+from emqlab.replies import ask, ask_all
 from emqlab.servers.bounds import CannotRun
 from emqlab.servers.server import Server
 from emqlab.servers.survey import under
-from emqlab.transitions import Call
 
 #: How many trials share their round trips.
 BATCH = 500
@@ -128,7 +128,7 @@ class Rig:
         if own:
             server.begin_case(b"parity")
         try:
-            batch = _Batch(self._sides(trials), server.now_ms(), [server.run_id], self._prefix)
+            batch = Batch(self._sides(trials), server.now_ms(), [server.run_id], self._prefix)
             batch.queues = frozenset(batch.queue(place, side) for place in range(len(trials)) for side in batch.sides)
             for executor in batch.sides.values():
                 load = getattr(executor, "load", None)
@@ -165,7 +165,7 @@ class Rig:
 
     # -- there
 
-    def _fill(self, trials: Sequence[Trial], batch: "_Batch") -> None:
+    def _fill(self, trials: Sequence[Trial], batch: Batch) -> None:
         direct: dict[bytes, Held] = {}
         commands: list[tuple[bytes, ...]] = []
         for place, trial in enumerate(trials):
@@ -193,10 +193,10 @@ class Rig:
             raise CannotRun("the wire version is the whole server's, and this one is not the lab's own")
         ask_all(self._server.observer, [(b"DEL", command[1]), command])
 
-    def _steps(self, trials: Sequence[Trial], batch: "_Batch") -> dict[str, list[list[Any]]]:
+    def _steps(self, trials: Sequence[Trial], batch: Batch) -> dict[str, list[list[Any]]]:
         """The replies: executor -> trial -> transition."""
         replies: dict[str, list[list[Any]]] = {side: [[] for _ in trials] for side in batch.sides}
-        for steps in _in_step(trials):
+        for steps in in_step(trials):
             first = steps[0]
             if isinstance(first, Wait):
                 self._server.advance(first.ms)
@@ -218,13 +218,13 @@ class Rig:
     # -- and back
 
     def _drain(
-        self, batch: "_Batch", shared: Mapping[bytes, Held]
+        self, batch: Batch, shared: Mapping[bytes, Held]
     ) -> tuple[dict[bytes, tuple[dict[bytes, Held], frozenset[bytes]]], tuple[bytes, ...]]:
         """What each queue holds, and the keys that are no queue's of this batch and not what is ``shared``."""
         if self._direct:
             rows: Iterable[tuple[bytes, bytes, bool, Any]] = self._server.drain()  # type: ignore[attr-defined]
         else:
-            rows = map(_row, self._collected())
+            rows = map(row, self._collected())
         found: dict[bytes, tuple[dict[bytes, Held], set[bytes]]] = {}
         stray: list[bytes] = []
         for name, kind, expires, value in rows:
@@ -260,99 +260,3 @@ class Rig:
         except redis.exceptions.NoScriptError:
             taken = ask(self._server.observer, "EVAL", self._script, 0, *names)
         return taken
-
-
-def _in_step(trials: Sequence[Trial]) -> Iterator[list[Step]]:
-    """The steps of all trials, side by side. Raises ValueError unless the world moves under all alike."""
-    if len({len(trial.steps) for trial in trials}) > 1:
-        raise ValueError("the trials of a batch have as many steps, each")
-    together = [list(steps) for steps in zip(*(trial.steps for trial in trials), strict=True)]
-    for steps in together:
-        for kind, told in ((Wait, "wait at the same places, and as long"), (Restart, "see the same restarts")):
-            if any(isinstance(step, kind) for step in steps) and any(step != steps[0] for step in steps):
-                raise ValueError(f"the trials of a batch {told}")
-    yield from together
-
-
-def _row(taken: list[Any]) -> tuple[bytes, bytes, bool, Any]:
-    name, kind, ttl_ms, value = taken
-    if kind == b"hash":
-        parts = iter(value)
-        value = dict(zip(parts, parts, strict=True))
-    elif kind == b"zset":
-        parts = iter(value)
-        value = {member: float(score) for member, score in zip(parts, parts, strict=True)}
-    elif kind == b"set":
-        value = set(value)
-    return name, kind, ttl_ms != -1, value
-
-
-@dataclass(slots=True)
-class _Batch:
-    """What is put in and out of a batch's trials: who runs them, the moment, the epochs, the queues."""
-
-    sides: dict[str, Executor]
-    now_ms: int
-    epochs: list[bytes]
-    prefix: bytes
-    queues: frozenset[bytes] = frozenset()
-    waited: int = 0
-
-    def queue(self, place: int, side: str) -> bytes:
-        """The queue of one trial on one executor."""
-        return b"%s%d%s" % (self.prefix, place, side[:1].encode())
-
-    def call(self, step: Do, queue: bytes) -> Call:
-        """The transition as it is sent: keys and arguments that are given name this queue, not the canonical one."""
-        if not step.laid_out:
-            return Call(step.verb, queue, step.values)
-        own = (keys.base(queue)[:-2], BASE[:-2])
-        sent = [None if part is None else tuple(_named(word, *own) for word in part) for part in (step.keys, step.args)]
-        return Call(step.verb, queue, step.values, *sent)
-
-    def real(self, start: World) -> World:
-        """A world with this server's times and this batch's epoch."""
-        shift = self.now_ms - NOW_MS
-        if not shift and self.epochs[0] == EPOCHS[0]:
-            return start
-        made: dict[bytes, Held] = {}
-        for name, held in start.keys.items():
-            if isinstance(held, Zset):
-                if shift:
-                    held = Zset({member: score + shift if score >= A_TIME else score for member, score in held.items()})
-            elif isinstance(held, dict) and not isinstance(held, Zset) and held.get(b"lease_epoch") == EPOCHS[0]:
-                held = {**held, b"lease_epoch": self.epochs[0]}
-            made[name] = held
-        return World(made, self.now_ms, self.epochs[0])
-
-    def canonical(self, kind: bytes, value: Any) -> Held:
-        """A key's value with the canonical times and epochs."""
-        if kind == b"zset":
-            shift = self.now_ms - NOW_MS
-            if shift:
-                return Zset({member: score - shift if score >= A_TIME else score for member, score in value.items()})
-            return Zset(value)
-        if kind == b"hash":
-            epoch = value.get(b"lease_epoch")
-            if epoch in self.epochs:
-                value[b"lease_epoch"] = EPOCHS[self.epochs.index(epoch)]
-            return dict(value)
-        held: Held = value
-        return held
-
-
-def _named(word: bytes, own: bytes, canonical: bytes) -> bytes:
-    return own + word[len(canonical) :] if word.startswith(canonical) else word
-
-
-def plain(reply: Any) -> Any:
-    """A reply as the model gives it: an error's text without what a server adds when a script raised it."""
-    from emqlab.parity.compare import plain_error
-    from emqlab.parity.model import Error, Unsupported
-
-    if isinstance(reply, ErrorReply):
-        return Error(plain_error(reply.text).encode())
-    if isinstance(reply, list):
-        return [plain(item) for item in reply]
-    verb = getattr(reply, "verb", None)
-    return reply if verb is None else Unsupported(verb)

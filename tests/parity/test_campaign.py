@@ -15,8 +15,10 @@ import pytest
 from emqlab import errors
 from emqlab.lab import Lab, MissingNative, open_lab
 from emqlab.parity import campaign as campaigns
-from emqlab.parity.campaign import KEPT, Campaign, Ground, Result, Tally, chunk, layer_of
+from emqlab.parity.campaign import Campaign
 from emqlab.parity.defects.plants import planted
+from emqlab.parity.ground import Ground, chunk, layer_of
+from emqlab.parity.tally import KEPT, Result, Tally
 from emqlab.parity.trials.layers import LAYERS
 from emqlab.parity.verdict import Verdict, judge
 from emqlab.servers.binaries import VARIABLE
@@ -177,15 +179,6 @@ def test_findings_are_kept_with_what_makes_them_again(defective: Ground) -> None
     assert tally.findings[0].complaints == again.complaints
 
 
-def test_numbers_are_counted_over_layers(alone: Campaign) -> None:
-    """How many cases of all of them have shown each."""
-    results = {name: alone.run(layer_of(name, 4), 60) for name in ("exhaustive", "corruption")}
-    total: Counter[int] = Counter()
-    for result in results.values():
-        total += result.tally.cases_of
-    assert total == +campaigns.seen_of(results)
-
-
 # ---------------------------------------------------------------- an end before the end
 
 
@@ -278,7 +271,7 @@ def test_a_server_without_the_verbs_is_not_measured(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(lab, "close", closing)
         return lab
 
-    monkeypatch.setattr(campaigns, "open_lab", missing)
+    monkeypatch.setattr("emqlab.parity.ground.open_lab", missing)
     with pytest.raises(ValueError, match="there are no verbs; build them"):
         Campaign("embedded")
     assert 1 == len(closed)

@@ -14,6 +14,7 @@ from emqlab.observe.case_reader import parse_case
 from emqlab.parity.model import World
 from emqlab.parity.rig import BATCH
 from emqlab.parity.trials import corruptions
+from emqlab.parity.trials.calls import odd_calls, usual_calls
 from emqlab.parity.trials.histories import LENGTH
 from emqlab.parity.trials.layers import LAYERS, Corrupted, Exhaustive, Histories, Layer, shuffled
 from emqlab.parity.trials.states import JOBS, native_states, scripted_states, together
@@ -224,7 +225,7 @@ def test_every_state_is_corrupted_and_every_corruption_is_run() -> None:
     """A corrupted world has each usual call once; sound worlds with odd calls follow, whatever is odd about them."""
     layer = Corrupted(0)
     first, *in_the_call = layer.parts
-    usual = len(list(corruptions.usual_calls(together([native_states()[1]]))))
+    usual = len(list(usual_calls(together([native_states()[1]]))))
     assert layer.size == first + sum(in_the_call)
     assert 0 == first % usual
     calls = [layer.trial(17 * usual + call) for call in range(usual)]
@@ -249,6 +250,6 @@ def test_a_drawn_corruption_is_a_trial_of_a_corrupted_world() -> None:
 
 def test_odd_calls_are_different_calls() -> None:
     """None is tried twice on a world, but for tokens that are odd by being another's."""
-    calls = [repr(call) for call in corruptions.odd_calls(together([native_states()[1]]))]
+    calls = [repr(call) for call in odd_calls(together([native_states()[1]]))]
     twice = [call for call, times in Counter(calls).items() if times > 1]
     assert len(twice) <= 5, list(islice(twice, 6))

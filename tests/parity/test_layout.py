@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import emqlab
-from emqlab.parity.campaign import Ground
+from emqlab.parity.ground import Ground
 from emqlab.parity.model import Error, Values, native
 from emqlab.parity.trials.corruptions import JOB
 from emqlab.parity.trials.layers import Corrupted

@@ -15,13 +15,14 @@ from emqlab.cli import main
 from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab
 from emqlab.observe.case_reader import parse_case
-from emqlab.parity import campaign as campaigns
 from emqlab.parity import measure
 from emqlab.parity.defects import hunt, planting
 from emqlab.parity.defects.plants import PLANTS, planted
 from emqlab.parity.defects.sources import open_defective
 from emqlab.parity.options import CASES
 from emqlab.parity.rig import BATCH, Rig
+from emqlab.parity.tally import KEPT
+from emqlab.parity.teller import Teller
 from emqlab.parity.trials.layers import LAYERS
 
 #: One case in so many: enough for a run that takes a moment.
@@ -87,7 +88,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
         def opened(server: str | None = None, *, seed: int = 0) -> Lab:
             return open_defective(planted(name), "embedded", seed=seed)
 
-        monkeypatch.setattr(campaigns, "open_lab", opened)
+        monkeypatch.setattr("emqlab.parity.ground.open_lab", opened)
         monkeypatch.setattr("emqlab.lab.open_lab", opened)
 
     return plant
@@ -170,7 +171,7 @@ def test_a_terminal_sees_a_bar_and_nobody_else_does() -> None:
     """It says what is run, and of how many cases."""
     seen = []
     for err in (Terminal(), io.StringIO()):
-        teller = measure.Teller(as_json=True, out=io.StringIO(), err=err)
+        teller = Teller(as_json=True, out=io.StringIO(), err=err)
         with teller.progress("exhaustive", 400, "cases") as tell:
             tell(400)
         seen.append(err.getvalue())
@@ -309,7 +310,7 @@ def test_an_undeclared_difference_is_one(
     undeclared = said.told[0]["undeclared"]
     lines = said.err.splitlines()
     named = [line for line in lines if re.match(r"corruption/0/\d+: scripted: ", line)]
-    assert min(undeclared, campaigns.KEPT) == len(named)
+    assert min(undeclared, KEPT) == len(named)
     assert f"corruption: {undeclared} cases in all are not as declared" in lines
     case = lines[-1]
     assert "the smallest case found that shows it, for `emqlab run -`:" == lines[-2]

@@ -8,11 +8,12 @@ import pytest
 from emqlab import keys
 from emqlab.observe.case_reader import parse_case
 from emqlab.observe.run import Run
-from emqlab.parity.campaign import Ground, layer_of
+from emqlab.parity.batch import plain
 from emqlab.parity.command import judge as held
 from emqlab.parity.defects.sources import own_sources
+from emqlab.parity.ground import Ground, layer_of
 from emqlab.parity.model import Error, Held, Unsupported, Zset
-from emqlab.parity.rig import Outcome, Ran, Rig, plain
+from emqlab.parity.rig import Outcome, Ran, Rig
 from emqlab.parity.trials.layers import LAYERS
 from emqlab.parity.trials.states import JOBS, PAYLOAD
 from emqlab.parity.trials.trial import A_TIME, BASE, EPOCHS, NOW_MS, Do, Restart, Step, Trial, Wait, case_json, world

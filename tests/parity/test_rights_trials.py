@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from emqlab.parity.campaign import Ground
 from emqlab.parity.defects.hunters import VerbHunter
 from emqlab.parity.defects.sources import Mutant, own_sources
+from emqlab.parity.ground import Ground
 from emqlab.parity.trials.rights import NEEDS, READ, USER, WRITE, Need, RightsBench
 from emqlab.replies import ask
 from emqlab.transitions import OF_COMMAND

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from emqlab.parity.campaign import Ground, layer_of
 from emqlab.parity.defects.hunt import Mixed, hunted
 from emqlab.parity.defects.plants import planted
+from emqlab.parity.ground import Ground, layer_of
 from emqlab.parity.model import Held, World, Zset
 from emqlab.parity.rig import Rig
 from emqlab.parity.shrink import shrunk

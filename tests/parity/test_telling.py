@@ -10,7 +10,9 @@ from itertools import pairwise
 import pytest
 
 from emqlab.divergences import DIVERGENCES
-from emqlab.parity.campaign import Campaign, Finding, Result, Tally, layer_of
+from emqlab.parity.campaign import Campaign
+from emqlab.parity.ground import layer_of
+from emqlab.parity.tally import Finding, Result, Tally
 from emqlab.parity.telling import (
     HISTORY,
     Equivalent,

@@ -17,9 +17,10 @@ from emqlab.cli import main
 from emqlab.lab import Lab
 from emqlab.native.module.build import CannotBuild
 from emqlab.parity import campaign as campaigns
-from emqlab.parity.campaign import Campaign, Ground, chunk, layer_of
+from emqlab.parity.campaign import Campaign
 from emqlab.parity.defects.plants import planted
 from emqlab.parity.defects.sources import module_of
+from emqlab.parity.ground import Ground, chunk, layer_of
 from emqlab.parity.model import Zset
 from emqlab.parity.options import CASES
 from emqlab.parity.rig import Rig

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from emqlab.parity.campaign import Ground
 from emqlab.parity.defects.loading import CannotLoad
 from emqlab.parity.defects.sources import Sources, own_sources, scripts_of
+from emqlab.parity.ground import Ground
 from emqlab.parity.rig import Rig
 from emqlab.parity.trials.layers import Corrupted, Exhaustive, Layer, shuffled
 from emqlab.parity.trials.trial import Trial

@@ -7,9 +7,9 @@ from emqlab.native.embedded import commands
 from emqlab.native.executor import NativeExecutor
 from emqlab.native.host import Host, Value
 from emqlab.native.verbs import VERBS, Verb
-from emqlab.parity.campaign import Ground
 from emqlab.parity.defects.loading import CannotLoad
 from emqlab.parity.defects.sources import Mutant, scripts_of, verbs_of
+from emqlab.parity.ground import Ground
 from emqlab.parity.rig import Rig
 from emqlab.parity.trials.aimed import Aimed
 from emqlab.parity.trials.rights import NEEDS, RightsBench

@@ -4,10 +4,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from emqlab.parity.campaign import Ground
 from emqlab.parity.defects.hunt import PATIENCE, Caught, Mixed, hunted
 from emqlab.parity.defects.plants import PLANTS, planted
 from emqlab.parity.defects.sources import Sources
+from emqlab.parity.ground import Ground
 from emqlab.parity.telling import PlantResult
 from emqlab.parity.workers import pool
 

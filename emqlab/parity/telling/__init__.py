@@ -7,8 +7,8 @@ from statistics import median
 from typing import NamedTuple
 
 from emqlab.divergences import DIVERGENCES
-from emqlab.parity.campaign import Result
 from emqlab.parity.invariants import INVARIANTS
+from emqlab.parity.tally import Result
 from emqlab.parity.trials.layers import Exhaustive, Histories
 from emqlab.replies import Json
 from emqlab.transitions import PLAIN, TRANSITIONS, UNSUPPORTED_NATIVELY

@@ -6,9 +6,9 @@ from typing import TextIO
 
 from emqlab.divergences import DIVERGENCES
 from emqlab.observe.case import EXECUTORS, escaped
-from emqlab.parity.campaign import Result
 from emqlab.parity.declared import DECLARED
 from emqlab.parity.invariants import INVARIANTS
+from emqlab.parity.tally import Result
 from emqlab.parity.telling import HISTORY, Report, counted, listed
 
 _GAP = "  "

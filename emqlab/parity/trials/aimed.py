@@ -5,7 +5,8 @@ from functools import cache
 from random import Random
 
 from emqlab.parity.model import Values, World, Zset
-from emqlab.parity.trials.corruptions import CORRUPTIONS, JOB, applied, edge_calls, usual_calls
+from emqlab.parity.trials.calls import edge_calls, usual_calls
+from emqlab.parity.trials.corruptions import CORRUPTIONS, JOB, applied
 from emqlab.parity.trials.lanes import LANED, laned
 from emqlab.parity.trials.layers import Corrupted, Exhaustive, Layer
 from emqlab.parity.trials.trial import BASE, NOW_MS, Do, Trial, Wait

@@ -3,7 +3,7 @@
 from random import Random
 
 from emqlab.parity.model import Held, Values, World, Zset, native, scripted
-from emqlab.parity.trials.corruptions import ODD_NUMBERS
+from emqlab.parity.trials.calls import ODD_NUMBERS
 from emqlab.parity.trials.states import FAILURE
 from emqlab.parity.trials.trial import BASE, EPOCHS, QUEUE, Do, Restart, Step, Wait, world
 
