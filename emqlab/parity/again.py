@@ -17,7 +17,8 @@ def tell_case(teller: Teller, trial: Trial, verdict: Verdict) -> None:
     """A trial as a case file, on standard error, with what is seen there."""
     for complaint in verdict.complaints:
         teller.err.write(escaped(f"  {complaint}") + "\n")
-    case = json.dumps(_case(trial, verdict), ensure_ascii=False)
+    # Its number makes the larger one again.
+    case = json.dumps({**_case(trial, verdict), "name": f"{trial.name}, made smaller"}, ensure_ascii=False)
     teller.err.write(f"the smallest case found that shows it, for `emqlab run -`:\n{case}\n")
 
 

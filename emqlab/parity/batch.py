@@ -1,13 +1,13 @@
 """A batch: what is put into trials on their way to a server, and taken out of what comes back."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from emqlab import keys
 from emqlab.executor import Executor
 from emqlab.parity.model import Held, World, Zset
-from emqlab.parity.trials.trial import A_TIME, BASE, EPOCHS, NOW_MS, Do, Restart, Step, Trial, Wait
+from emqlab.parity.trials.trial import A_TIME, BASE, EPOCHS, NEARLY, NOW_MS, Do, Restart, Step, Trial, Wait
 from emqlab.replies import ErrorReply
 from emqlab.transitions import Call
 
@@ -48,6 +48,13 @@ class Batch:
     prefix: bytes
     queues: frozenset[bytes] = frozenset()
     waited: int = 0
+    _stamps: dict[bytes, bytes] = field(init=False, repr=False)
+    _nearly: dict[bytes, bytes] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        near = {stamp: made(self.epochs[0]) for stamp, made in NEARLY.items()}
+        self._stamps = {**near, EPOCHS[0]: self.epochs[0]}
+        self._nearly = {made: stamp for stamp, made in near.items()}
 
     def queue(self, place: int, side: str) -> bytes:
         """The queue of one trial on one executor."""
@@ -62,7 +69,7 @@ class Batch:
         return Call(step.verb, queue, step.values, *sent)
 
     def real(self, start: World) -> World:
-        """A world with this server's times and this batch's epoch."""
+        """A world with this server's times and this batch's epoch, and what is nearly that."""
         shift = self.now_ms - NOW_MS
         if not shift and self.epochs[0] == EPOCHS[0]:
             return start
@@ -71,8 +78,8 @@ class Batch:
             if isinstance(held, Zset):
                 if shift:
                     held = Zset({member: score + shift if score >= A_TIME else score for member, score in held.items()})
-            elif isinstance(held, dict) and not isinstance(held, Zset) and held.get(b"lease_epoch") == EPOCHS[0]:
-                held = {**held, b"lease_epoch": self.epochs[0]}
+            elif isinstance(held, dict) and not isinstance(held, Zset) and held.get(b"lease_epoch") in self._stamps:
+                held = {**held, b"lease_epoch": self._stamps[held[b"lease_epoch"]]}
             made[name] = held
         return World(made, self.now_ms, self.epochs[0])
 
@@ -87,6 +94,8 @@ class Batch:
             epoch = value.get(b"lease_epoch")
             if epoch in self.epochs:
                 value[b"lease_epoch"] = EPOCHS[self.epochs.index(epoch)]
+            elif epoch in self._nearly:
+                value[b"lease_epoch"] = self._nearly[epoch]
             return dict(value)
         held: Held = value
         return held

@@ -13,7 +13,7 @@ from emqlab.parity.ground import Ground, chunk, layer_of
 from emqlab.parity.rig import BATCH
 from emqlab.parity.tally import Result, Tally
 from emqlab.parity.trials.layers import Layer
-from emqlab.parity.workers import at_end, pool
+from emqlab.parity.workers import at_end, end, pool
 
 #: Below this many trials one process is done before another has begun.
 _FOR_ONE = 2_000
@@ -57,7 +57,7 @@ class Campaign:
     def close(self) -> None:
         """End the workers and their servers."""
         if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+            end(self._pool)
         self.ground.close()
 
     def run(

@@ -18,6 +18,23 @@ from emqlab.transitions import UNSUPPORTED_NATIVELY
 #: Fields that only native verbs write, with the number that says so: they part the rows and little else.
 _MARKS = {b"lease_epoch": 8, b"failures": 9}
 _NONE = frozenset[int]()
+#: Verb -> the numbers that it may show at all (SPEC 6), for a case that is not followed. 25 is cut off, never listed.
+_OF_VERB = {
+    "claim": frozenset({1, 2, 3, 4, 5, 6, 7, 8, 23, 24}),
+    "enqueue": frozenset({7, 23}),
+    "schedule": frozenset({7, 23}),
+    "complete": frozenset({7, 10, 13, 23}),
+    "fail": frozenset({7, 9, 10, 11, 12, 14, 23, 24}),
+    "delay": frozenset({7, 10, 12, 23}),
+    "requeue": frozenset({7, 21}),
+    "extend": frozenset({7, 8, 10, 12, 23, 26}),
+    "extends": frozenset({7, 8, 10, 12, 23, 26}),
+    "promote": frozenset({7, 22, 23}),
+    "stalled_check": frozenset({7, 15, 16, 17, 18, 19, 23, 24}),
+    "reprocess": frozenset({7, 23}),
+    "reap": frozenset({20}),
+    **dict.fromkeys(UNSUPPORTED_NATIVELY, frozenset({20})),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +76,9 @@ def misnamed(case: Case, scripted_run: Run, native_run: Run) -> Iterator[str]:
     epoch = (native_run.epochs or (native_run.run_id,))[0].encode()
     seen = explained(case, native_run.now_ms, epoch, elapsed_ms=elapsed)
     if seen is None:
+        allowed = frozenset().union(*(_OF_VERB.get(verb, _NONE) for verb in case.verbs))
+        for number in sorted({*case.differs} - allowed):
+            yield f"differs names a divergence that none of its verbs shows ({told([number])})"
         return
     shown = told(sorted(seen.certain or seen.possible)) or "none that is declared"
     for number in sorted({*case.differs} - seen.possible):

@@ -12,8 +12,10 @@ from emqlab.parity.tally import Tally
 from emqlab.parity.trials.layers import LAYERS, Layer
 from emqlab.parity.trials.trial import NOW_MS, Trial
 from emqlab.parity.verdict import Verdict, judge
+from emqlab.replies import ask
 from emqlab.scripted.executor import ScriptedExecutor
 from emqlab.scripted.scripts import Script
+from emqlab.servers.survey import program
 
 
 class Ground:
@@ -40,6 +42,9 @@ class Ground:
     @property
     def named(self) -> str:
         """The server in a report: ``embedded``, ``valkey 9.1.2``, ``redis 7.0.15``."""
+        if self.server.name == "remote":
+            info = ask(self.server.client, "INFO", "server").decode("utf-8", "replace").splitlines()
+            return f"{program(dict(line.split(':', 1) for line in info if ':' in line))}, a server of yours"
         return str(getattr(self.server, "version", self.server.name))
 
     @property

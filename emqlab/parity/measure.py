@@ -10,11 +10,12 @@ from typing import TextIO
 import redis
 
 from emqlab import errors
+from emqlab.native.module.build import CannotBuild
 from emqlab.observe.case import EXECUTORS, escaped
 from emqlab.parity.again import replay, tell_case
 from emqlab.parity.campaign import Campaign
 from emqlab.parity.command import DID_NOT_HOLD, HELD, LOST, UNUSABLE
-from emqlab.parity.defects.command import all_plants, list_plants, mutants, one_plant
+from emqlab.parity.defects.command import all_plants, can_mutate, list_plants, mutants, one_plant
 from emqlab.parity.ground import Ground, layer_of
 from emqlab.parity.invariants import INVARIANTS, known
 from emqlab.parity.options import CASES
@@ -51,6 +52,7 @@ def parity(
     teller = Teller(as_json=as_json, out=out or sys.stdout, err=sys.stderr)
     named = list(dict.fromkeys(name for part in layers or () for name in part))
     try:
+        _combined(named, minutes, share, plant, plants, index, page)
         if plants:
             return list_plants(teller)
         if index is not None:
@@ -58,7 +60,7 @@ def parity(
         if plant is not None:
             return one_plant(teller, plant, server, seed)
         return measured(teller, named or list(CASES), server, seed, minutes, share, page)
-    except (ValueError, errors.WrongVersion) as error:
+    except (ValueError, errors.WrongVersion, CannotBuild) as error:
         print(f"emqlab parity: {escaped(str(error))}", file=sys.stderr)
         return UNUSABLE
     except redis.ResponseError as error:
@@ -67,6 +69,27 @@ def parity(
     except errors.ServerLost as error:
         print(f"emqlab parity: the server was lost: {escaped(str(error))}; start it and run again", file=sys.stderr)
         return LOST
+
+
+def _combined(
+    named: Sequence[str],
+    minutes: float | None,
+    share: int | None,
+    plant: str | None,
+    plants: bool,
+    index: int | None,
+    page: Path | None,
+) -> None:
+    """Refuse options that would be passed over in silence. Raises Unusable."""
+    of_layers = {"--minutes": minutes, "--share": share, "--page": page}
+    given = [name for name, value in of_layers.items() if value is not None]
+    one = "--plants lists" if plants else "--index runs one case" if index is not None else "--plant is one hunt"
+    if plants:
+        given += [name for name, value in (("--plant", plant), ("--index", index), ("--layer", named or None)) if value]
+    elif index is None and plant is not None and named:
+        given.append("--layer")
+    if given and (plants or index is not None or plant is not None):
+        raise Unusable(f"{one}, and takes no {' and no '.join(given)}; leave that out")
 
 
 # ---------------------------------------------------------------- the layers
@@ -87,9 +110,12 @@ def measured(
     if defects and "://" in (server or os.environ.get("EMQLAB_SERVER") or ""):
         what = "a defect is planted" if "plants" in defects else "a mutant is hunted"
         raise Unusable(f"{what} in a server of the lab's own: give --server embedded or valkey")
+    if "mutants" in named:
+        can_mutate()
     with Campaign(server) as campaign:
         program = campaign.ground.named
-        one_in = share or (1 if program.startswith("valkey") else FIFTH)
+        whole = campaign.ground.server.name == "valkey" and program.startswith("valkey")
+        one_in = share or (1 if whole else FIFTH)
         cases = [name for name in named if name in CASES]
         for name in cases:
             if name == "histories" and not campaign.ground.moves:
@@ -101,7 +127,8 @@ def measured(
             _still_differ(teller, campaign.ground)
         planted = all_plants(teller, server, seed) if "plants" in named else ()
         mutated = mutants(teller, server, seed, share or 1) if "mutants" in named else None
-        report = Report(program, seed, tuple(results), planted, mutated)
+        again = _command(named, server, seed, minutes, share)
+        report = Report(program, seed, tuple(results), planted, mutated, tuple(teller.apart), again)
         if not teller.as_json:
             from emqlab.parity.telling.terminal import tell
 
@@ -112,6 +139,13 @@ def measured(
             if result.tally.findings:
                 _smallest(teller, campaign.ground, result, result.tally.findings[0])
     return HELD if teller.sound else DID_NOT_HOLD
+
+
+def _command(named: Sequence[str], server: str | None, seed: int, minutes: float | None, share: int | None) -> str:
+    """The command line that runs the same again; a URL may hold a password, and is left to its owner."""
+    own = "URL" if "://" in (server or "") else server
+    options = {"layer": ",".join(named), "server": own, "seed": seed, "minutes": minutes, "share": share}
+    return "emqlab parity " + " ".join(f"--{name} {value}" for name, value in options.items() if value is not None)
 
 
 def _write(page: Path, report: Report) -> None:
@@ -146,7 +180,7 @@ def _layer(teller: Teller, campaign: Campaign, name: str, seed: int, minutes: fl
         teller.wrong(f"{name}: {result.tally.undeclared} cases in all are not as declared")
     for who, code, verb in sorted(result.tally.violations):
         if not known(who, code, verb):
-            teller.wrong(f"{name}: {who} {verb} broke an invariant that it is not known to break: {INVARIANTS[code]}")
+            teller.beside(f"{name}: {who} {verb} broke an invariant that it is not known to break: {INVARIANTS[code]}")
     return result
 
 
@@ -169,7 +203,7 @@ def _still_differ(teller: Teller, ground: Ground) -> None:
         runs = [run_case(server, executors, case, name, traced=False, before=False) for name in EXECUTORS]
         done = [run for run in runs if isinstance(run, Run)]
         for complaint in held(case, done, both=True):
-            teller.wrong(f"divergence {number}: {case.name}: {complaint}")
+            teller.beside(f"divergence {number}: {case.name}: {complaint}")
 
 
 def _smallest(teller: Teller, ground: Ground, result: Result, finding: Finding) -> None:

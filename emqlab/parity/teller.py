@@ -21,12 +21,18 @@ class Teller:
         self.err = err
         #: Whether everything was as declared so far.
         self.sound = True
+        self.apart: list[str] = []
 
     def line(self, told: dict[str, Any]) -> None:
         """One line of JSON, if that is what is asked for."""
         if self.as_json:
             self.out.write(json.dumps(told) + "\n")
             self.out.flush()
+
+    def beside(self, sentence: str) -> None:
+        """Something is not as declared that no case of a layer shows; the report has it too."""
+        self.apart.append(sentence)
+        self.wrong(sentence)
 
     def wrong(self, sentence: str) -> None:
         """Something is not as declared."""

@@ -22,6 +22,17 @@ def pool(workers: int | None = None, begin: Callable[..., Any] | None = None, *a
     )
 
 
+def end(opened: ProcessPoolExecutor) -> None:
+    """End a pool's processes after what each is at, whatever is left to do; who asks again waits for the same."""
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+    try:
+        opened.shutdown(cancel_futures=True)
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+
+
 def at_end(close: Callable[[], Any]) -> None:
     """Have ``close`` called when this worker ends, which runs no atexit."""
     Finalize(None, close, exitpriority=10)

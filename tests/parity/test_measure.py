@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -495,3 +496,55 @@ def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(Lab, "close", closing)
     yield
     assert [] == open_labs
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        (["--plants", "--plant", "claim-forgets-the-fence"], "--plant"),
+        (["--index", "1", "--layer", "exhaustive", "--share", "5"], "--share"),
+        (["--index", "1", "--layer", "exhaustive", "--minutes", "1"], "--minutes"),
+        (["--plant", "claim-forgets-the-fence", "--layer", "exhaustive"], "--layer"),
+        (["--plant", "claim-forgets-the-fence", "--page", "x.html"], "--page"),
+    ],
+)
+def test_an_option_that_would_be_passed_over_is_refused(
+    capsys: pytest.CaptureFixture[str], words: list[str], left: str
+) -> None:
+    """In one sentence that names it, before anything is run."""
+    assert 2 == main(["parity", *words])
+    said = capsys.readouterr()
+    assert ("", 1) == (said.out, said.err.count("\n"))
+    assert f"takes no {left}" in said.err
+
+
+def test_what_no_longer_differs_is_no_green_report(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A declared divergence whose case agrees is told first, on the terminal and on the page."""
+    agreeing = {
+        "name": "agrees",
+        "queue": "q",
+        "given": [],
+        "when": [{"verb": "claim", "lease_ms": "9"}],
+        "differs": [3],
+    }
+    monkeypatch.setattr("emqlab.parity.declared.shown_case", {3: agreeing}.get)
+    page = tmp_path / "page.html"
+    words = ["--layer", "three-jobs", "--server", "embedded", "--seed", "0", "--share", "5000"]
+    assert 1 == main(["parity", *words, "--page", str(page)])
+    told = capsys.readouterr().out.splitlines()
+    assert "1 more that is not as declared" in told[:4]
+    assert f"the same again: emqlab parity {' '.join(words)}" in told
+    assert "divergence 3: agrees" in page.read_text(encoding="utf-8")
+
+
+def test_without_the_mutation_tool_nothing_is_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One sentence that says how to install it."""
+    monkeypatch.setitem(sys.modules, "cosmic_ray.plugins", None)
+    assert 2 == main(["parity", "--layer", "three-jobs,mutants", "--share", "5000", "--json"])
+    said = capsys.readouterr()
+    assert ("", 1) == (said.out, said.err.count("\n"))
+    assert "pip install" in said.err

@@ -8,6 +8,16 @@ from emqlab.parity.teller import Teller, Unusable
 from emqlab.parity.telling import MutantResult, PlantResult, mutants_json, plant_json
 
 
+def can_mutate() -> None:
+    """Raise Unusable where the mutants can't be made, before anything is run."""
+    from emqlab.parity.defects.verb_mutants import NoMutationTool, mutations
+
+    try:
+        next(mutations("a = 1\n"), None)
+    except NoMutationTool as error:
+        raise Unusable(f"{error} (or 'emqlab[mutants]')") from None
+
+
 def list_plants(teller: Teller) -> int:
     """The defects that can be planted, a line each."""
     from emqlab.parity.defects.plants import PLANTS

@@ -16,7 +16,7 @@ from emqlab.parity.defects.lua_mutants import lua_mutants
 from emqlab.parity.defects.sources import Mutant, own_sources
 from emqlab.parity.defects.verb_mutants import verb_mutants
 from emqlab.parity.telling import Equivalent, MutantResult, MutantRow, Survivor
-from emqlab.parity.workers import at_end, pool
+from emqlab.parity.workers import at_end, end, pool
 
 #: How many trials the files are given as they are: if one of them is not as declared, no mutant can be judged.
 _SOUND = 400
@@ -129,7 +129,7 @@ def run_mutants(
             tell(1)
     finally:
         # Whatever ended it early, nobody waits for what has not begun.
-        opened.shutdown(cancel_futures=True)
+        end(opened)
     return _result(told)
 
 

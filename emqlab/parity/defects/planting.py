@@ -9,7 +9,7 @@ from emqlab.parity.defects.plants import PLANTS, planted
 from emqlab.parity.defects.sources import Sources
 from emqlab.parity.ground import Ground
 from emqlab.parity.telling import PlantResult
-from emqlab.parity.workers import pool
+from emqlab.parity.workers import end, pool
 
 
 def catch(defect: str | Sources, *, server: str | None = None, seed: int = 0, limit: int = PATIENCE) -> Caught:
@@ -36,10 +36,13 @@ def run_plants(
             results.append(_one(server, seed, name))
             tell(1)
         return tuple(results)
-    with pool(wanted) as opened:
+    opened = pool(wanted)
+    try:
         for result in opened.map(_one, *zip(*((server, seed, name) for name in PLANTS), strict=True)):
             results.append(result)
             tell(1)
+    finally:
+        end(opened)
     return tuple(results)
 
 

@@ -126,6 +126,9 @@ class Report:
     results: tuple[Result, ...]
     plants: tuple[PlantResult, ...] = ()
     mutants: MutantResult | None = None
+    #: What is not as declared beside the cases: sentences. How to run the same again.
+    wrong: tuple[str, ...] = ()
+    command: str = ""
 
     @property
     def cases(self) -> int:
@@ -151,6 +154,8 @@ class Report:
         if self.results:
             words = f"undeclared difference{'' if self.undeclared == 1 else 's'} in {counted(self.cases, 'case')}"
             told.append(Headline(f"{self.undeclared:,}", words, not self.undeclared))
+        if self.wrong:
+            told.append(Headline(f"{len(self.wrong):,}", "more that is not as declared", False))
         if self.plants:
             caught, planted = sum(plant.caught for plant in self.plants), len(self.plants)
             told.append(_of(caught, planted, "planted defect", "caught"))

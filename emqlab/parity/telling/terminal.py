@@ -21,7 +21,19 @@ def tell(report: Report, out: TextIO, width: int = 100) -> None:
     """Write the report to ``out``, in lines of at most ``width`` columns. What is wrong is told last, and in full."""
     lines = [f"Parity on {escaped(report.server)}, seed {report.seed}"]
     lines += [f"{headline.figure} {headline.words}" for headline in report.headlines]
-    for section in (_layers, _matrix, _numbers, _hidden, _invariants, _plants, _mutants, _survivors, _findings):
+    for section in (
+        _layers,
+        _matrix,
+        _numbers,
+        _hidden,
+        _invariants,
+        _plants,
+        _mutants,
+        _survivors,
+        _wrong,
+        _findings,
+        _command,
+    ):
         body = list(section(report, width))
         if body:
             lines += ["", *body]
@@ -184,6 +196,18 @@ def _survivors(report: Report, width: int) -> Iterator[str]:
         yield from _exact(f"  {mutant.id}", width)
         yield from _exact(f"    - {mutant.before}", width)
         yield from _exact(f"    + {mutant.after}", width)
+
+
+def _wrong(report: Report, width: int) -> Iterator[str]:
+    if report.wrong:
+        yield "Not as declared"
+    for sentence in report.wrong:
+        yield from _wrapped(sentence, width, "  ")
+
+
+def _command(report: Report, width: int) -> Iterator[str]:
+    if report.command:
+        yield f"the same again: {report.command}"
 
 
 def _findings(report: Report, width: int) -> Iterator[str]:
