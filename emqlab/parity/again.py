@@ -56,6 +56,7 @@ def replay(teller: Teller, named: Sequence[str], server: str | None, seed: int, 
         "case": _case(trial, verdict),
         "scripted": [repr(reply) for reply in ran.scripted.replies],
         "native": [repr(reply) for reply in ran.native.replies],
+        "errors": [f"{name}: {text}" for name, outcome in ran.outcomes.items() for text in outcome.raw],
         "divergences": sorted(verdict.numbers),
         "complaints": list(verdict.complaints),
     }

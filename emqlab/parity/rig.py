@@ -7,7 +7,7 @@ so what comes out is compared with the model's world as it is.
 import hashlib
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
@@ -20,7 +20,7 @@ from emqlab.observe.case import EXECUTORS
 from emqlab.parity.batch import Batch, in_step, plain, row
 from emqlab.parity.model import Held
 from emqlab.parity.trials.trial import BASE, NEXT, NOW_MS, QUEUE, Do, Restart, Trial, Wait, given
-from emqlab.replies import ask, ask_all
+from emqlab.replies import ErrorReply, ask, ask_all
 from emqlab.servers.bounds import CannotRun
 from emqlab.servers.server import Server
 from emqlab.servers.survey import under
@@ -33,11 +33,15 @@ _NAMES = 4000
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one executor made of a trial: a reply a transition, the canonical keys, and which of them would expire."""
+    """What one executor made of a trial: a reply a transition, the canonical keys, and which of them would expire.
+
+    ``raw`` are the texts of the errors among its replies, as the server sent them.
+    """
 
     replies: tuple[Any, ...]
     keys: dict[bytes, Held]
     expiring: frozenset[bytes] = frozenset()
+    raw: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,11 @@ class Rig:
         out = []
         for place, trial in enumerate(trials):
             outcomes = {
-                side: Outcome(tuple(replies[side][place]), *found.get(batch.queue(place, side), ({}, frozenset())))
+                side: Outcome(
+                    tuple(plain(reply) for reply in replies[side][place]),
+                    *found.get(batch.queue(place, side), ({}, frozenset())),
+                    tuple(reply.text for reply in replies[side][place] if isinstance(reply, ErrorReply)),
+                )
                 for side in batch.sides
             }
             out.append(Ran(trial, outcomes, slack_ms, batch.now_ms - NOW_MS, stray))
@@ -212,7 +220,7 @@ class Rig:
                         if isinstance(step, Do)
                     ]
                     for place, reply in enumerate(executor.perform_each(calls)):
-                        replies[side][place].append(plain(reply))
+                        replies[side][place].append(reply)
         return replies
 
     # -- and back

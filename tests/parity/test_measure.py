@@ -366,7 +366,7 @@ def test_a_case_is_run_again_by_its_number(command: Command, run_case: Callable[
         said = command("parity", "--layer", "corruption", "--seed", "7", "--index", str(index), "--json")
         assert (0, "") == (said.status, said.err)
         (told,) = said.told
-        assert ["case", "scripted", "native", "divergences", "complaints"] == list(told)
+        assert ["case", "scripted", "native", "errors", "divergences", "complaints"] == list(told)
         assert (f"corruption/7/{index}", []) == (told["case"]["name"], told["complaints"])
         assert told["divergences"] == told["case"].get("differs", [])
         assert len(layer.trial(index).steps) == len(told["scripted"]) == len(told["native"])
@@ -379,7 +379,9 @@ def test_a_case_is_told_in_lines(command: Command, name: str) -> None:
     """Without --json: what it is, and what came of it, a line each."""
     said = command("parity", "--layer", name, "--index", "11")
     assert (0, "") == (said.status, said.err)
-    assert ["case", "scripted", "native", "divergences", "complaints"] == [line.split()[0] for line in said.out]
+    assert ["case", "scripted", "native", "errors", "divergences", "complaints"] == [
+        line.split()[0] for line in said.out
+    ]
     assert f"{name}/0/11" == json.loads(said.out[0].removeprefix("case").strip())["name"]
 
 
