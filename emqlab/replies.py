@@ -1,6 +1,6 @@
 """Replies as plain values, and their JSON form (SPEC 9)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,10 +66,33 @@ def ask_all(client: redis.Redis, commands: Sequence[Sequence[bytes | str | int]]
     pool: Any = client.connection_pool
     connection = pool.get_connection()
     try:
-        connection.send_packed_command(connection.pack_commands(commands))
+        connection.send_packed_command(_packed(connection, commands))
         return [_read(connection) for _ in commands]
     finally:
         pool.release(connection)
+
+
+def _packer() -> Callable[[tuple[Any, ...]], bytes] | None:
+    """What writes one command in C; None in an edition without it."""
+    try:
+        from hiredis import pack_command
+    except ImportError:
+        return None
+    return pack_command
+
+
+_PACK = _packer()
+
+
+def _packed(connection: Any, commands: Sequence[Sequence[bytes | str | int]]) -> list[bytes]:
+    """The commands as they are sent; many of them in C, where hiredis is there."""
+    if _PACK is None or len(commands) < 50:
+        return list(connection.pack_commands(commands))
+    # redis-py takes a first word with a blank in it for two.
+    whole = all(isinstance(command[0], bytes) and b" " not in command[0] for command in commands)
+    if not whole:
+        return list(connection.pack_commands(commands))
+    return [b"".join([_PACK(tuple(command)) for command in commands])]
 
 
 def _read(connection: Any) -> Any:
