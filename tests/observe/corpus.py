@@ -68,6 +68,11 @@ SURROUNDINGS: dict[str, Commands] = {
     "no version": [["DEL", "{emq}:version"]],
     "lane paused": [["SADD", "{p}paused", "tea"], ["HSET", "{p}gactive", "tea", "2"]],
     "lane at its limit": [["HSET", "{p}glimit", "tea", "1"], ["HSET", "{p}gactive", "tea", "2"]],
+    "lane at its limit, another waits": [
+        ["HSET", "{p}glimit", "tea", "1"],
+        ["HSET", "{p}gactive", "tea", "2"],
+        held("g:tea:pending", job=OTHER),
+    ],
     "lane on the ring": [["RPUSH", "{p}ring", "tea"], held("g:tea:pending", job=OTHER)],
     "lane with one more": [["HSET", "{p}gactive", "tea", "1"], held("g:tea:pending", job=OTHER)],
     "in its lane": [["RPUSH", "{p}ring", "tea"], held("g:tea:pending")],
