@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import redis
 
 from emqlab import errors, keys
-from emqlab.audit.findings import Audit
+from emqlab.audit.findings import TO_KNOW, Audit
 from emqlab.audit.look import Tell
 from emqlab.audit.report import table
 
@@ -29,7 +29,7 @@ def audit(
     found = 0
     try:
         for name, title, one in _audits(queues, server, case):
-            found += len(one.findings)
+            found += sum(finding.severity != TO_KNOW for finding in one.findings)
             print(json.dumps(one.json(name)) if as_json else f"{table(one, title)}\n", flush=True)
     except (ValueError, errors.WrongVersion) as error:
         return _said(escaped(str(error)), UNUSABLE)
@@ -56,8 +56,8 @@ def _audits(queues: Sequence[str], server: str | None, case: str | None) -> Iter
         yield from _of_server(name, [keys.check_queue(queue) for queue in queues])
     elif name in ("embedded", "valkey", "auto"):
         raise CannotAudit(
-            f"a server of the lab's own ({name}) starts empty; give the URL of yours (--server redis://…), or a case"
-            " whose queue is looked at (--case FILE)"
+            f"give your server's URL: --server redis://… (a server of the lab's own, {name}, starts empty), or a case"
+            " whose queue is looked at: --case FILE"
         )
     else:
         raise CannotAudit(f"--server must be a URL (redis://, rediss:// or unix://), not {name!r}")

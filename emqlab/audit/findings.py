@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from emqlab.observe.snapshot import name_json
 from emqlab.replies import Json, text_json
 
-STOPS, LOSES, ODD = "stops work", "loses work", "odd"
-SEVERITIES = (STOPS, LOSES, ODD)
+STOPS, LOSES, ODD, TO_KNOW = "stops work", "loses work", "odd", "to know"
+SEVERITIES = (STOPS, LOSES, ODD, TO_KNOW)
 
 #: Code word -> how bad it is, in the order in which findings are told.
 CODES: dict[str, str] = {
@@ -26,16 +26,19 @@ CODES: dict[str, str] = {
     "not-a-hash": LOSES,
     "no-attempts": LOSES,
     "bad-attempts": LOSES,
+    "big-attempts": LOSES,
     "bad-failures": LOSES,
     "bad-stalled": LOSES,
     "lane-in-pending": LOSES,
+    "flow-child": LOSES,
     "wrong-lane": LOSES,
     "ttl": LOSES,
     "wrong-state": ODD,
-    "exempt": ODD,
+    "odd-id": ODD,
     "score": ODD,
     "gactive-drift": ODD,
     "unknown-key": ODD,
+    "exempt": TO_KNOW,
 }
 _ORDER = {code: place for place, code in enumerate(CODES)}
 
@@ -45,7 +48,7 @@ class Finding:
     """One thing that was found: its code word, and the ``id`` or the ``key`` that it is about.
 
     ``sets`` are those that hold the id; ``scripted`` and ``native`` what each executor would do with it, None where no
-    verb has to do with it.
+    verb has to do with it; ``ttl_ms`` when the server deletes it, where that is what was found.
     """
 
     code: str
@@ -55,6 +58,7 @@ class Finding:
     sets: tuple[bytes, ...] = ()
     scripted: str | None = None
     native: str | None = None
+    ttl_ms: int | None = None
 
     @property
     def severity(self) -> str:
@@ -69,13 +73,16 @@ class Finding:
     def json(self) -> dict[str, Json]:
         """One entry of ``findings`` in the line of ``emqlab audit --json``."""
         told = {"key": name_json(self.key)} if self.key is not None else {"id": text_json(self.id or b"")}
+        lives: dict[str, Json] = {} if self.ttl_ms is None else {"ttl_ms": self.ttl_ms}
         return {
             "code": self.code,
+            "severity": self.severity,
             **told,
             "sets": [name_json(name) for name in self.sets],
             "sentence": self.sentence,
             "scripted": self.scripted,
             "native": self.native,
+            **lives,
         }
 
 

@@ -2,14 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
+from emqlab.audit.counters import countable
 from emqlab.audit.findings import Finding
-from emqlab.audit.judge import plain
 from emqlab.audit.layout import lane
 from emqlab.audit.reading import Command, Reader, pieces
 from emqlab.audit.row import View
 from emqlab.audit.voices import would
-from emqlab.audit.wording import quoted, shown
+from emqlab.audit.wording import named, quoted
 from emqlab.parity.model import Zset
 from emqlab.replies import ErrorReply
 
@@ -90,21 +91,44 @@ def _adrift(kept: Mapping[bytes, bytes], counted: Mapping[bytes, int]) -> list[b
 
 
 def _equal(kept: bytes | None, counted: int) -> bool:
-    return plain(kept) and int(kept or 0) == counted
+    return countable(kept) and int(kept or 0) == counted
 
 
-def waiting_parents(reader: Reader, view: View, died: Mapping[bytes, bytes]) -> Iterator[Finding]:
-    """Parents that wait for a child that a sweep has killed; ``died`` is dead child -> parent, as first seen."""
+def waiting_parents(
+    reader: Reader, view: View, died: Mapping[bytes, bytes], uncounted: Iterable[bytes]
+) -> Iterator[Finding]:
+    """Parents whom nobody will release.
+
+    They wait for a child that a sweep has killed (``died`` is dead child -> parent, as first seen), or no key counts
+    the children that they wait for (``uncounted``, as first seen).
+    """
+    told = set()
+    for finding in chain(_uncounted(reader, view, uncounted), _deserted(reader, view, died)):
+        if finding.id not in told:
+            told.add(finding.id)
+            yield finding
+
+
+def _uncounted(reader: Reader, view: View, parents: Iterable[bytes]) -> Iterator[Finding]:
+    asked = sorted(parents)
+    blocks: list[list[Command]] = [
+        [("HGET", view.row(parent), "state"), ("TYPE", view.row(parent) + b":dependencies")] for parent in asked
+    ]
+    for parent, (state, kind) in zip(asked, reader.at_once(blocks), strict=True):
+        if state == b"awaiting_children" and kind == b"none":
+            sentence = "awaits its children, but has no :dependencies that counts them: nobody will release it"
+            yield Finding("parent-waits", sentence, id=parent)
+
+
+def _deserted(reader: Reader, view: View, died: Mapping[bytes, bytes]) -> Iterator[Finding]:
     children = sorted(died)
     blocks = [_of_child(view, child, died[child]) for child in children]
-    told: set[bytes] = set()
     for child, replies in zip(children, reader.at_once(blocks), strict=True):
         parent = died[child]
         state, kin, dead, given_up = replies
-        if parent in told or state != b"awaiting_children" or kin != parent or not isinstance(dead, bytes) or given_up:
+        if state != b"awaiting_children" or kin != parent or not isinstance(dead, bytes) or given_up:
             continue
-        told.add(parent)
-        sentence = f"awaits its children, of which {shown(child)} is dead and has told it nothing"
+        sentence = f"awaits its children, of which {named(child)} is dead and has told it nothing"
         yield Finding("parent-waits", sentence, id=parent)
 
 

@@ -10,8 +10,13 @@ _TYPES = {
     b"wake": b"list",
     b"paused": b"set",
 }
+METRICS = (b"metrics:completed", b"metrics:failed")
 #: The keys that the flat verbs use, looked at whether SCAN has met them or not.
-CORE = (*SETS, b"meta", b"metrics:completed", b"metrics:failed")
+CORE = (*SETS, b"meta", *METRICS)
+#: How many of a lane's jobs are active, and how many may be: both by group.
+SLOTS = (b"gactive", b"glimit")
+#: Every key of a queue's but rows, lanes and flows.
+KNOWN = tuple(_TYPES)
 _FLOW = {b"dependencies": b"string", b"processed": b"hash", b"failed": b"hash", b"unsuccessful": b"hash"}
 _ROW = b"job:"
 _LANE = (b"g:", b":pending")

@@ -14,6 +14,7 @@ from emqlab.audit.layout import SETS, lane, place
 from emqlab.audit.queue_keys import key_findings
 from emqlab.audit.reading import CannotLook, Moved, Reader
 from emqlab.audit.row import Row, View, first_look, second_look
+from emqlab.audit.surroundings import surrounded
 
 #: Is told how many ids were looked at, of how many.
 Tell = Callable[[int, int], None]
@@ -53,6 +54,9 @@ class _Look:
         #: What the first look saw of lanes and flows: active jobs a group, dead child -> parent.
         self.busy: Counter[bytes] = Counter()
         self.died: dict[bytes, bytes] = {}
+        #: Flows' keys that were met, and the parents that wait without the one that counts their children.
+        self.flows: set[bytes] = set()
+        self.uncounted: list[bytes] = []
 
     def audit(self, names: Iterable[bytes] | None) -> Audit:
         counts = self._counts()
@@ -61,12 +65,13 @@ class _Look:
         counts["rows"] = len(self.held)
         head = self._members()
         suspects = [row for row in self._first_look(head) if any(judge(row, self.view))]
+        self.view = surrounded(self.reader, self.view, self.groups)
         found = [
             *self._confirmed(suspects),
             *key_findings(self.reader, self.view, others),
             *waiting_lanes(self.reader, self.view, self.groups),
             *slots_adrift(self.reader, self.view, self.busy),
-            *waiting_parents(self.reader, self.view, self.died),
+            *waiting_parents(self.reader, self.view, self.died, self.uncounted),
         ]
         view = self.view
         return Audit(view.queue, view.now_ms, view.run_id, counts, in_order(found), self.reader.asked)
@@ -96,6 +101,8 @@ class _Look:
                 self.held[one.id] = _NOWHERE
                 continue
             others.add(name)
+            if one.parent is not None:
+                self.flows.add(name)
             if one.group is not None:
                 self.groups.add(one.group)
         return others
@@ -117,9 +124,14 @@ class _Look:
                 self.busy[group] += 1
             if parent is not None and b"dead" in row.sets:
                 self.died[row.id] = parent
+            if row.get(b"state") == b"awaiting_children" and not row.sets and not self._has_count(row.id):
+                self.uncounted.append(row.id)
             if self.tell is not None and (done % 500 == 0 or done == len(self.held)):
                 self.tell(done, len(self.held))
             yield row
+
+    def _has_count(self, parent: bytes) -> bool:
+        return b"job:%b:dependencies" % parent in self.flows
 
     def _confirmed(self, suspects: Iterable[Row]) -> Iterator[Finding]:
         for row in second_look(self.reader, self.view, suspects):

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from emqlab import keys
+from emqlab.audit.counters import countable
 from emqlab.audit.findings import Finding
-from emqlab.audit.judge import plain
 from emqlab.audit.layout import CORE, Place, lane, place
-from emqlab.audit.reading import Command, Moved, Reader
+from emqlab.audit.reading import Command, Reader
 from emqlab.audit.row import View
+from emqlab.audit.surroundings import wire_version
 from emqlab.audit.voices import PROBE, Outcome, other, would
-from emqlab.audit.wording import quoted, shown
+from emqlab.audit.wording import lasting, quoted, shown
 from emqlab.parity.model import Held, Zset
 from emqlab.replies import ErrorReply
 
@@ -43,7 +44,8 @@ def _about(view: View, one: Place, replies: Sequence[Any]) -> Iterator[Finding]:
     key = view.base + one.name
     value: Any = more[0] if more else None
     if ttl_ms >= 0:
-        yield Finding("ttl", f"the server deletes this key in {ttl_ms:,} ms, and all that it holds", key=key)
+        sentence = f"the server deletes this key in {lasting(ttl_ms)}, and all that it holds"
+        yield Finding("ttl", sentence, key=key, ttl_ms=ttl_ms)
     if one.type is None:
         yield Finding("unknown-key", f"of type {kind.decode()}: no key of a queue has this name", key=key)
     elif kind != one.type:
@@ -52,10 +54,9 @@ def _about(view: View, one: Place, replies: Sequence[Any]) -> Iterator[Finding]:
     elif one.name == b"meta" and value is not None:
         outcome = _met(view, one, {b"meta": {b"paused": value}})
         yield _told("paused", f"paused is {quoted(value)}: whatever its value, no flat claim is served", key, outcome)
-    elif more and not isinstance(value, ErrorReply) and not plain(value):
+    elif more and not isinstance(value, ErrorReply) and not countable(value):
         found = _met(view, one, {one.name: {b"count": value}})
-        if found is not None and found.refused:
-            yield _told("metric-refused", f"count is {quoted(value)}, which HINCRBY refuses", key, found)
+        yield _told("metric-refused", f"count is {quoted(value)}, which HINCRBY refuses", key, found)
 
 
 def _told(code: str, sentence: str, key: bytes, outcome: Outcome | None) -> Finding:
@@ -80,7 +81,7 @@ def _met(view: View, one: Place, held: dict[bytes, Held]) -> Outcome | None:
         view.base + sets: Zset({PROBE: 0.0}),
         **{view.base + name: value for name, value in held.items()},
     }
-    return would(view, verb, world, PROBE, **values)
+    return would(view, verb, world, values=values)
 
 
 _RETRY = {"token": b"1", "max_attempts": b"2"}
@@ -99,21 +100,18 @@ _LANES = (b"ring", b"wake", b"gactive", b"glimit", b"paused")
 
 
 def _fence(reader: Reader, view: View) -> Iterator[Finding]:
-    """The wire version, as every native verb reads it; where another node of a cluster holds it, the fence passes."""
-    try:
-        kind, version = next(iter(reader.at_once([[("TYPE", keys.VERSION_KEY), ("GET", keys.VERSION_KEY)]])))
-    except Moved:
+    """A wire version under which the native verbs do nothing."""
+    found = wire_version(reader)
+    if found is None:
         return
-    if kind == b"none" or version == keys.VERSION:
-        return
-    held = other(kind) if isinstance(version, ErrorReply) else version
-    said = f"of type {kind.decode()}" if isinstance(version, ErrorReply) else quoted(version)
+    kind, version = found
+    said = quoted(version) if isinstance(version, bytes) and kind == b"string" else f"of type {kind.decode()}"
     sentence = f"the wire version is {said}, not {shown(keys.VERSION)}"
     outcome = would(
         view,
         "claim",
         {
-            keys.VERSION_KEY: held,
+            keys.VERSION_KEY: version,
             view.row(PROBE): {b"attempts": b"0", b"payload": b""},
             view.base + b"pending": Zset({PROBE: 0.0}),
         },

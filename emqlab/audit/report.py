@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from emqlab.audit.findings import SEVERITIES, Audit, Finding
-from emqlab.audit.wording import shown
+from emqlab.audit.wording import named, shown
 
 _COLUMNS = 100
 _CODE = 17
@@ -52,7 +52,7 @@ def _group(findings: list[Finding]) -> Iterator[str]:
 
 
 def _lines(finding: Finding) -> Iterator[str]:
-    yield f"  {finding.code:<{_CODE}}{shown(finding.name)}"
+    yield f"  {finding.code:<{_CODE}}{named(finding.name)}"
     yield from _wrapped(finding.sentence, "")
     for label, told in (("scripted", finding.scripted), ("native", finding.native)):
         if told is not None:

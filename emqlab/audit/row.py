@@ -1,12 +1,13 @@
 """A row and the sets that hold its id, as one look found them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from emqlab import keys
 from emqlab.audit.layout import SETS, lane
 from emqlab.audit.reading import Command, Reader, pieces
+from emqlab.parity.model import Held
 from emqlab.replies import ErrorReply
 
 #: The fields that are read; the payload, which no verb reads, may be large.
@@ -17,11 +18,16 @@ _ROWS = 160
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Whose eyes a queue is seen with: its name, the server's time in ms, the epoch in force."""
+    """Whose eyes a queue is seen with: its name, the server's time in ms, the epoch in force.
+
+    ``around``: what a verb meets besides the job itself, by full key name; ``paused``: claims are.
+    """
 
     queue: bytes
     now_ms: int
     run_id: bytes
+    around: Mapping[bytes, Held] = field(default_factory=dict)
+    paused: bool = False
 
     @property
     def base(self) -> bytes:

@@ -4,18 +4,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from emqlab import keys
+from emqlab.audit.layout import SLOTS
 from emqlab.audit.row import Row, View
 from emqlab.audit.wording import listed, shown
 from emqlab.parity.model import Error, Held, Reply, Unsupported, World, Zset, native, scripted
 
 #: A job that is in no queue (its number is beyond 63 bits), for what concerns every job.
 PROBE = b"JOBzzzzzzzzzzz"
+_CLAIMS = ("claim", "lane_claim")
 _VALUES: dict[str, dict[str, bytes]] = {
     "claim": {"lease_ms": b"30000"},
     "lane_claim": {"lease_ms": b"30000"},
     "stalled_check": {"max_stalled": b"1", "limit": b"100"},
     "promote": {"batch": b"100"},
     "fail": {"delay_ms": b"0", "max_attempts": b"3", "error": b"audit"},
+    "delay": {"mode": b"in", "value": b"0"},
 }
 #: A value of each type, for a key whose contents no verb gets to see.
 _OTHER: dict[bytes, Held] = {
@@ -29,11 +32,10 @@ _OTHER: dict[bytes, Held] = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a verb would do with a job, a phrase an executor, and whether the native verb would answer an error."""
+    """What a verb would do with a job, a phrase an executor."""
 
     scripted: str
     native: str
-    refused: bool
 
 
 def other(kind: bytes) -> Held:
@@ -51,19 +53,49 @@ def row_keys(view: View, row: Row, sets: Mapping[bytes, float]) -> dict[bytes, H
     return held
 
 
-def would(view: View, verb: str, held: Mapping[bytes, Held], job: bytes = PROBE, **values: bytes) -> Outcome:
-    """Run ``verb`` on a world of the keys ``held`` by both voices, with the values of SPEC 4.1's defaults."""
-    named = {**_VALUES.get(verb, {}), **values}
-    if verb in ("complete", "fail", "reprocess"):
+def would(
+    view: View,
+    verb: str,
+    held: Mapping[bytes, Held],
+    job: bytes = PROBE,
+    *,
+    once: str = "",
+    values: Mapping[str, bytes] | None = None,
+) -> Outcome:
+    """Run ``verb`` by both voices on a world of the keys ``held`` and what is around, with SPEC 4.1's defaults.
+
+    ``once`` says when the job will be as ``held`` has it. Claims are told as they are once the queue is resumed.
+    """
+    named = {**_VALUES.get(verb, {}), **(values or {})}
+    if verb in ("complete", "fail", "delay", "reprocess"):
         named["id"] = job
-    world = World(dict(held), view.now_ms, view.run_id)
+    world = World({**held, **_around(view, held, job)}, view.now_ms, view.run_id)
+    resumed = view.paused and verb in _CLAIMS and view.base + b"meta" not in held
+    when = " and ".join([*([once] if once else []), *(["resumed"] if resumed else [])])
     phrases: list[str] = []
-    reply: Reply = None
-    for voice in (scripted, native):
+    for voice, lacks in ((scripted, "this release has no script"), (native, "there is no native verb")):
         after = world.copy()
         reply = voice(after, view.queue, verb, named)
-        phrases.append(_phrase(_Tale(view, verb, job, world, after, reply)))
-    return Outcome(phrases[0], phrases[1], isinstance(reply, Error))
+        if isinstance(reply, Unsupported):
+            phrases.append(f"{lacks} for {reply.verb}{' yet' if voice is scripted else ''}")
+            continue
+        phrase = _phrase(_Tale(view, verb, job, world, after, reply))
+        phrases.append(f"once {when}: {phrase}" if when else phrase)
+    return Outcome(phrases[0], phrases[1])
+
+
+def _around(view: View, held: Mapping[bytes, Held], job: bytes) -> Mapping[bytes, Held]:
+    """What is around, of the lanes' slots those of the job's own group: there may be many groups."""
+    found = dict(view.around)
+    group = _fields(held.get(view.row(job))).get(b"group")
+    for name in SLOTS:
+        key = view.base + name
+        slots = _fields(found.get(key))
+        if slots:
+            del found[key]
+            if group is not None and group in slots:
+                found[key] = {group: slots[group]}
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +116,6 @@ class _Tale:
 
 
 def _phrase(tale: _Tale) -> str:
-    if isinstance(tale.reply, Unsupported):
-        return f"has no {tale.reply.verb}"
     return ", ".join([_answer(tale), *_went(tale), *_charged(tale)])
 
 
@@ -93,7 +123,7 @@ def _answer(tale: _Tale) -> str:
     verb, reply = tale.verb, tale.reply
     if isinstance(reply, Error):
         return f"{'refused' if tale.before.keys == tale.after.keys else 'stops with'} {_error(reply)}"
-    if verb in ("claim", "lane_claim"):
+    if verb in _CLAIMS:
         if not isinstance(reply, list) or not reply:
             return "answers empty"
         return f"leases {tale.it} with token {_said(reply[2])}"
@@ -135,7 +165,7 @@ def _went(tale: _Tale) -> Iterator[str]:
     elif now and (was - now or (there and not still)):
         yield f"the id stays in {listed(now)}"
     elif now:
-        head = now == {b"pending"} and isinstance(tale.reply, Error)
+        head = now == {b"pending"} and tale.verb in _CLAIMS and isinstance(tale.reply, Error)
         yield f"{tale.it} stays at the head" if head else f"{tale.it} stays in {listed(now)}"
 
 
@@ -147,7 +177,7 @@ def _charged(tale: _Tale) -> Iterator[str]:
         yield f"stalled is {shown(new[b'stalled'])}"
 
 
-def _fields(held: Held | None) -> dict[bytes, bytes]:
+def _fields(held: Held | None) -> Mapping[bytes, bytes]:
     return held if isinstance(held, dict) and not isinstance(held, Zset) else {}
 
 

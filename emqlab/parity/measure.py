@@ -23,6 +23,7 @@ from emqlab.parity.shrink import shrunk
 from emqlab.parity.tally import Finding, Result
 from emqlab.parity.teller import Teller, Unusable
 from emqlab.parity.telling import Report, as_json
+from emqlab.parity.trials.rights import rights_complaints
 
 #: How many cases are run of a layer without an end, where one in one is run.
 DRAWN = {"histories": 10_000, "three-jobs": 50_000}
@@ -125,6 +126,7 @@ def measured(
                 results.append(_layer(teller, campaign, name, seed, part, one_in))
         if cases:
             _still_differ(teller, campaign.ground)
+            _rights(teller, campaign.ground)
         planted = all_plants(teller, server, seed) if "plants" in named else ()
         mutated = mutants(teller, server, seed, share or 1) if "mutants" in named else None
         again = _command(named, server, seed, minutes, share)
@@ -204,6 +206,15 @@ def _still_differ(teller: Teller, ground: Ground) -> None:
         done = [run for run in runs if isinstance(run, Run)]
         for complaint in held(case, done, both=True):
             teller.beside(f"divergence {number}: {case.name}: {complaint}")
+
+
+def _rights(teller: Teller, ground: Ground) -> None:
+    """Each key that a verb derives is opened as the caller: with one right too few it is refused (divergence 6)."""
+    if ground.server.name == "remote":
+        return
+    server, executors = ground.lab.bench()
+    for complaint in rights_complaints(server, executors):
+        teller.beside(f"rights: {complaint}")
 
 
 def _smallest(teller: Teller, ground: Ground, result: Result, finding: Finding) -> None:

@@ -48,8 +48,8 @@ HEALTHY: list[Command] = [
     row(P, "awaiting_children", attempts="0"),
     ["SET", f"{{p}}job:{P}:dependencies", "1"],
     ["HSET", f"{{p}}job:{P}:processed", A, A],
-    row(K, "pending", parent=P),
-    held(K, "pending"),
+    row(K, "scheduled", parent=P),
+    held(K, "schedule", "@now+900000"),
     ["HSET", "{p}metrics:completed", "count", "7"],
 ]
 
@@ -75,6 +75,11 @@ PROMOTE = {"verb": "promote", "batch": "100"}
 COMPLETE = {"verb": "complete", "id": A, "token": "1"}
 FAIL = {"verb": "fail", "id": A, "token": "1", "delay_ms": "0", "max_attempts": "1", "error": "boom"}
 LIST = ["RPUSH", f"{{p}}job:{A}", "x"]
+DELAY = {"verb": "delay", "token": "1", "mode": "in", "value": "0"}
+#: The first integer that a script can't add 1 to; ten years are less than MANY_MS.
+EXACT, MANY_MS = str(2**53), "400000000000"
+#: An id that is none of a job, and one that is earlier than all others.
+USER, FIRST = "USR0NgWEfAEJfa", "JOB00000000000"
 NOT_INTEGER = "“hash value is not an integer”"
 OVERFLOW = "“increment or decrement would overflow”"
 
@@ -120,6 +125,7 @@ def _stops() -> list[Plant]:
         Plant("a lane that nobody rings", [["LREM", "{p}ring", "0", "blue"]], [("lane-waits", "g:blue:pending")]),
         Plant("a killed child", [row(A, "dead", parent=P, last_error="stalled"), held(A, "dead")],
               [("parent-waits", P)]),
+        Plant("a parent that no key counts for", [row(A, "awaiting_children", attempts="0")], [("parent-waits", A)]),
     ]  # fmt: skip
 
 
@@ -139,7 +145,8 @@ def _loses() -> list[Plant]:
               "completes it, its row is deleted, the id stays in pending", COMPLETE),
         Plant("a row in no set", [row(A, "pending")], [("no-set", A)], "completes it, its row is deleted",
               "refused EMQSTATE", COMPLETE),
-        Plant("a string that waits its turn", [["SET", f"{{p}}job:{A}", "x"], row(" ", "pending"), held(" ", "pending"),
+        Plant("a string that waits its turn", [["SET", f"{{p}}job:{A}", "x"], row(FIRST, "pending"),
+              held(FIRST, "pending"),
               held(A, "pending")], [("not-a-hash", A)], "stops with WRONGTYPE, the id is lost",
               "refused WRONGTYPE, it stays at the head"),
         Plant("a string in no set", [["SET", f"{{p}}job:{A}", "x"]], [("not-a-hash", A)],
@@ -152,18 +159,44 @@ def _loses() -> list[Plant]:
               [("no-attempts", A)], "leases it with token 1, it goes to active",
               "leases it with token 1, it goes to active", CLAIM),
         Plant("odd attempts at work", leased(A, attempts=" 1"), [("bad-attempts", A)],
-              f"stops with {NOT_INTEGER}, the id is lost", f"refused {NOT_INTEGER}, it stays at the head"),
+              f"once pending: stops with {NOT_INTEGER}, the id is lost",
+              f"once pending: refused {NOT_INTEGER}, it stays at the head"),
+        Plant("attempts beyond doubles", [row(A, "pending", attempts=EXACT), held(A, "pending")], [("big-attempts", A)],
+              f"leases it with token {EXACT}, it goes to active",
+              f"leases it with token {2**53 + 1}, it goes to active", CLAIM),
+        Plant("attempts beyond doubles at work", leased(A, attempts=str(2**62 + 1)), [("big-attempts", A)],
+              f"once pending: leases it with token {2**62}, it goes to active",
+              f"once pending: leases it with token {2**62 + 2}, it goes to active"),
         Plant("odd failures", leased(A, failures="-0"), [("bad-failures", A)],
               "answers scheduled, it goes to schedule", f"refused {NOT_INTEGER}, it stays in active",
               {**FAIL, "max_attempts": "3"}),
         Plant("full failures", leased(A, failures=MAX), [("bad-failures", A)],
               "answers scheduled, it goes to schedule", f"refused {OVERFLOW}, it stays in active",
               {**FAIL, "max_attempts": "3"}),
+        Plant("odd failures of a dead job", [row(A, "dead", failures="-0"), held(A, "dead")], [("bad-failures", A)],
+              "answers scheduled, it is in dead and schedule", "answers dead, it stays in dead",
+              {**FAIL, "max_attempts": "3"}),
+        Plant("odd failures of a job that waits", [row(A, "pending", failures="-0"), held(A, "pending")],
+              [("bad-failures", A)], "once active: answers scheduled, it goes to schedule",
+              f"once active: refused {NOT_INTEGER}, it stays in active"),
+        Plant("odd failures of a job in no set", [row(A, "pending", failures="-0")],
+              [("no-set", A), ("bad-failures", A)]),
         Plant("odd stalled", leased(A, stalled=""), [("bad-stalled", A)],
-              f"stops with {NOT_INTEGER}, the id is lost", f"refused {NOT_INTEGER}, it stays in active"),
+              f"once expired: stops with {NOT_INTEGER}, the id is lost",
+              f"once expired: refused {NOT_INTEGER}, it stays in active"),
+        Plant("odd stalled of an exempt lease", leased(A, "@now-1", stalled="", lease_epoch=""),
+              [("bad-stalled", A), ("exempt", A)], f"stops with {NOT_INTEGER}, the id is lost",
+              "gives it back, it goes to pending", SWEEP),
+        Plant("odd stalled of a job that waits", [row(A, "pending", stalled="x"), held(A, "pending")],
+              [("bad-stalled", A)], f"once claimed and expired: stops with {NOT_INTEGER}, the id is lost",
+              f"once claimed and expired: refused {NOT_INTEGER}, it stays in active"),
         Plant("a lane row in pending", [row(A, "pending", group="blue"), held(A, "pending")],
               [("lane-in-pending", A)], "leases it with token 2, it goes to active",
               "leases it with token 2, it goes to active", CLAIM),
+        Plant("a child in pending", [row(A, "pending", parent=P), held(A, "pending")], [("flow-child", A)],
+              "leases it with token 2, it goes to active", "leases it with token 2, it goes to active", CLAIM),
+        Plant("a child at work", leased(A, parent=P), [("flow-child", A)],
+              "completes it, its row is deleted", "refused EMQFLOW, it stays in active", COMPLETE),
         Plant("a row in another's lane", [row(A, "pending", group="red"), held(A, "g:blue:pending")],
               [("wrong-lane", A)]),
         Plant("a flat row in a lane", [row(A, "pending"), held(A, "g:blue:pending")], [("wrong-lane", A)]),
@@ -188,12 +221,22 @@ def _odd() -> list[Plant]:
               "declares it dead, it goes to dead, stalled is 1", "gives it back, it goes to pending", SWEEP),
         Plant("a lease from before a restart",
               [*leased(A), ["HSET", f"{{p}}job:{A}", "lease_epoch", "@old_run_id"]], [("exempt", A)],
-              "declares it dead, it goes to dead, stalled is 1", "gives it back, it goes to pending"),
+              "once expired: declares it dead, it goes to dead, stalled is 1",
+              "once expired: gives it back, it goes to pending"),
         Plant("a score in pending", [row(A, "pending"), held(A, "pending", "-3")], [("score", A)]),
         Plant("a score in a lane", [row(A, "pending", group="blue"), held(A, "g:blue:pending", "1")], [("score", A)]),
         Plant("a lease for ever", leased(A, "inf"), [("score", A)], "passes over it, it stays in active",
               "passes over it, it stays in active", SWEEP),
         Plant("a lease since ever", leased(A, "-inf"), [("score", A)]),
+        Plant("a lease of many years", leased(A, f"@now+{MANY_MS}"), [("score", A)],
+              "passes over it, it stays in active", "passes over it, it stays in active", SWEEP),
+        Plant("a due time in microseconds", [row(A, "scheduled"), held(A, "schedule", "1795952314485000")],
+              [("score", A)], "answers 0, it stays in schedule", "answers 0, it stays in schedule", PROMOTE),
+        Plant("another kind of id", [row(USER, "active"), *leased(USER)[1:], held(USER, "active", "@now+900000")],
+              [("odd-id", USER)], "refused EMQKIND, it stays in active", "refused EMQKIND, it stays in active",
+              {**DELAY, "id": USER}),
+        Plant("an id of no bytes", [row("", "pending"), held("", "pending")], [("odd-id", "")],
+              "refused EMQKIND, it stays in pending", "refused EMQKIND, it stays in pending", {**DELAY, "id": ""}),
         Plant("half a millisecond", [row(A, "scheduled"), held(A, "schedule", "1.5")],
               [("score", A)]),
         Plant("a slot too many", [["HINCRBY", "{p}gactive", "blue", "1"], ["HSET", "{p}glimit", "blue", "9"]],

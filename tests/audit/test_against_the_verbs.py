@@ -1,7 +1,8 @@
 """An audit against the native verbs themselves: on queues damaged at random they stop where it says, and only there."""
 
 import random
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import pytest
 
@@ -33,10 +34,17 @@ ALWAYS = {
 }
 
 
-def damaged(draw: random.Random) -> list[Command]:
-    """Three jobs with whatever can be wrong with each, and now and then a key that is wrong."""
+EXECUTORS: tuple[Literal["scripted", "native"], ...] = ("scripted", "native")
+#: What is told of each of these is what that step does, when only one job is there.
+STEPS = {
+    "head-refused": CLAIM, "sweep-refused": SWEEP, "exempt": SWEEP, "bad-stalled": SWEEP, "promote-refused": PROMOTE,
+}  # fmt: skip
+
+
+def damaged(draw: random.Random, jobs: Iterable[str] = (A, B, C)) -> list[Command]:
+    """Jobs with whatever can be wrong with each, and now and then a key that is wrong."""
     given: list[Command] = []
-    for job in (A, B, C):
+    for job in jobs:
         given += [
             ["ZADD", f"{{p}}{name}", draw.choice(SCORES), job] for name in draw.sample(SETS, draw.choice((0, 1, 1, 2)))
         ]
@@ -92,3 +100,29 @@ def test_the_native_verbs_stop_where_it_says_and_only_there(lab: emqlab.Lab, see
                 assert told & CAUSES[step["verb"]], (step, run.replies, given)
             if told & ALWAYS[step["verb"]]:
                 assert refused, (step, told, given)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_both_executors_do_what_is_told_of_them(lab: emqlab.Lab, seed: int) -> None:
+    """Sixty queues of one job a seed, damaged around it as well: whether each step ends in an error, and in which."""
+    draw, compared = random.Random(seed), 0
+    for _ in range(60):
+        given = damaged(draw, [A])
+        case: dict[str, Any] = {"name": "damaged", "queue": "q", "about": "", "given": given, "when": []}
+        for finding in audit_given(lab, parse_case(case)).findings:
+            step = STEPS.get(finding.code)
+            if step is None or finding.native is None or finding.native.startswith("once "):
+                continue
+            compared += 1
+            for executor in EXECUTORS:
+                told = getattr(finding, executor)
+                run = lab.run({**case, "when": [step]}, executor=executor, traced=False)
+                assert isinstance(run, Run)
+                (reply,) = run.replies
+                error = isinstance(reply, ErrorReply)
+                assert error == told.startswith(("refused", "stops with")), (finding, executor, reply, given)
+                if isinstance(reply, ErrorReply) and reply.code != "ERR":
+                    assert reply.code in told, (finding, executor, reply, given)
+                if told.startswith("refused"):
+                    assert run.before == run.after, (finding, executor, given)
+    assert compared > 5

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from emqlab.audit.command import audit
-from emqlab.audit.options import audit_options
+from emqlab.audit.options import STATUS, audit_options
 from emqlab.cli import Parser
 from emqlab.replies import ask
+from tests.audit.plants import A, B, held, leased
 from tests.servers.real import RealServer, real_server
 
 CASE = Path(__file__).parent / "cases" / "one-bad-row.json"
@@ -77,6 +78,7 @@ def test_json_is_one_line_a_queue(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"pending": 3, "active": 2, "expired": 2, "schedule": 0, "due": 0, "dead": 0, "rows": 4} == told["counts"]
     assert {
         "code": "ghost",
+        "severity": "loses work",
         "id": "JOB0NgWEfAEJfb",
         "sets": ["pending"],
         "sentence": "stands in pending and has no row",
@@ -84,6 +86,22 @@ def test_json_is_one_line_a_queue(capsys: pytest.CaptureFixture[str]) -> None:
         "native": "answers empty, the ghost is gone",
     } == told["findings"][2]
     assert told["asked"] > 0
+
+
+def test_what_is_only_good_to_know_leaves_the_status_at_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A lease of the scripts is told, in a group of its own; beside something else it doesn't count."""
+    case = {"name": "known", "queue": "q", "about": "", "given": leased(A, lease_epoch=""), "when": []}
+    file = tmp_path / "case.json"
+    file.write_text(json.dumps(case), encoding="utf-8")
+    assert 0 == go("--case", file)
+    out = capsys.readouterr().out
+    assert "\nto know\n  exempt " in out
+    assert out.endswith("1 finding: 1 to know\n\n")
+    assert 0 == go("--case", file, "--json")
+    assert ["to know"] == [told["severity"] for told in json.loads(capsys.readouterr().out)["findings"]]
+    file.write_text(json.dumps({**case, "given": [*leased(A, lease_epoch=""), held(B, "dead")]}), encoding="utf-8")
+    assert 1 == go("--case", file)
+    assert "0 nothing found, or only what is good to know; 1 something" in STATUS
 
 
 def test_on_a_users_server(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,9 +158,9 @@ def test_a_lost_server_has_a_status_of_its_own(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "a server of the lab's own (embedded) starts empty; give the URL of yours"),
-        (["--server", "valkey"], "a server of the lab's own (valkey) starts empty"),
-        (["--server", "auto", "orders"], "or a case whose queue is looked at (--case FILE)"),
+        ([], "emqlab audit: give your server's URL: --server redis://… (a"),
+        (["--server", "valkey"], "a server of the lab's own, valkey, starts empty"),
+        (["--server", "auto", "orders"], "or a case whose queue is looked at: --case FILE"),
         (["--server", "velkey"], "--server must be a URL (redis://, rediss:// or unix://), not 'velkey'"),
         (["--server", "unix:///nowhere/s"], "unix:///nowhere/s can't be reached"),
         (["--server", "http://here"], "'http://here' is no server"),

@@ -14,11 +14,12 @@ from emqlab.observe.case_reader import parse_case
 from emqlab.parity.model import World
 from emqlab.parity.rig import BATCH
 from emqlab.parity.trials import corruptions
-from emqlab.parity.trials.calls import odd_calls, usual_calls
+from emqlab.parity.trials.calls import edge_calls, odd_calls, usual_calls
+from emqlab.parity.trials.corrupted import AIMED
 from emqlab.parity.trials.histories import LENGTH
 from emqlab.parity.trials.layers import LAYERS, Corrupted, Exhaustive, Histories, Layer, shuffled
 from emqlab.parity.trials.states import JOBS, native_states, scripted_states, together
-from emqlab.parity.trials.trial import EPOCHS, Do, Restart, Step, Trial, Wait, case_json
+from emqlab.parity.trials.trial import EDGES, EPOCHS, Do, Restart, Step, Trial, Wait, case_json
 from emqlab.transitions import PLAIN, TRANSITIONS
 
 #: How many are drawn by chance.
@@ -222,11 +223,12 @@ def test_a_corruption_changes_something_wherever_it_can_be(corruption: corruptio
 
 
 def test_every_state_is_corrupted_and_every_corruption_is_run() -> None:
-    """A corrupted world has each usual call once; sound worlds with odd calls follow, whatever is odd about them."""
+    """A corrupted world has each usual call once; then come odd calls on sound worlds, and what is wrong together."""
     layer = Corrupted(0)
     first, *in_the_call = layer.parts
     usual = len(list(usual_calls(together([native_states()[1]]))))
-    assert layer.size == first + sum(in_the_call)
+    assert layer.together.start == first + sum(in_the_call)
+    assert layer.size == layer.together.stop + AIMED
     assert 0 == first % usual
     calls = [layer.trial(17 * usual + call) for call in range(usual)]
     assert 1 == len({repr(sorted(trial.start.keys.items())) for trial in calls})
@@ -237,6 +239,29 @@ def test_every_state_is_corrupted_and_every_corruption_is_run() -> None:
         for corruption in corruptions.CORRUPTIONS
     )
     assert applicable == first // usual
+
+
+def test_what_is_wrong_together_is_listed_and_then_aimed() -> None:
+    """All under the layer's own name and number; the aimed ones are of each verb in turn, and the seed's own."""
+    layer, other = Corrupted(0), Corrupted(1)
+    listed = [layer.trial(index) for index in layer.together[::50]]
+    assert {"corruption"} == {trial.layer for trial in listed}
+    assert [made(trial)[1:] for trial in listed] == [made(other.trial(trial.index))[1:] for trial in listed]
+    last = layer.together.stop
+    aimed = [layer.trial(index) for index in range(last, last + 10 * len(TRANSITIONS))]
+    assert list(TRANSITIONS) * 10 == [trial.verb for trial in aimed]
+    assert [f"corruption/0/{last + place}" for place in range(len(aimed))] == [trial.name for trial in aimed]
+    assert [made(trial)[1:] for trial in aimed] != [made(other.trial(trial.index))[1:] for trial in aimed]
+    layer.trial(layer.size - 1)
+
+
+def test_a_last_time_is_run_alone() -> None:
+    """Only where the clock stands at the canonical moment has it room; any other time is not exact."""
+    for verb, values in edge_calls(together([native_states()[1]])):
+        sooner = {name: b"%d" % (int(EDGES[0]) - 1) if value in EDGES else value for name, value in values.items()}
+        for given, exact in ((values, True), (sooner, False)):
+            trial = Trial("by hand", 0, 0, together([]), (Do(verb, given),))
+            assert (exact, exact) == (trial.exact, trial.alone), (verb, given)
 
 
 def test_a_drawn_corruption_is_a_trial_of_a_corrupted_world() -> None:

@@ -124,7 +124,7 @@ def test_the_verbs_say_what_the_model_says(ground: Ground) -> None:
     layer = Corrupted(0)
     first = sum(layer.parts[:2])
     verdicts, refused = [], 0
-    for index in range(first, layer.size, 7):
+    for index in range(first, layer.together.start, 7):
         ran = ground.rig.run([layer.trial(index)])[0]
         verdicts.append(judge(ran))
         (reply,) = ran.native.replies

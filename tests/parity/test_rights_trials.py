@@ -1,15 +1,19 @@
 """Rights: what each verb needs besides its declared keys, and that one right too few or too many is seen."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from emqlab.parity.defects.hunters import VerbHunter
 from emqlab.parity.defects.sources import Mutant, own_sources
 from emqlab.parity.ground import Ground
-from emqlab.parity.trials.rights import NEEDS, READ, USER, WRITE, Need, RightsBench
+from emqlab.parity.trials import rights
+from emqlab.parity.trials.rights import NEEDS, READ, USER, WRITE, Need, RightsBench, rights_complaints
 from emqlab.replies import ask
+from emqlab.servers.binaries import VARIABLE
 from emqlab.transitions import OF_COMMAND
+from tests.servers.real import NAMES, binary_of, built_module
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +30,46 @@ def bench() -> Iterator[RightsBench]:
 def test_a_verb_does_what_its_caller_may(bench: RightsBench, need: Need) -> None:
     """NOPERM with nothing written for each right that is missing; with just those that it needs, all goes well."""
     assert [] == list(bench.complaints(need))
+
+
+@pytest.fixture(scope="module", params=["embedded", *NAMES])
+def ground(request: pytest.FixtureRequest) -> Iterator[Ground]:
+    """The bench on the embedded server and on each real one."""
+    if request.param == "embedded":
+        made = Ground("embedded")
+    else:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(VARIABLE, str(binary_of(request.param)))
+            built_module()
+            made = Ground("valkey")
+    yield made
+    made.close()
+
+
+def test_the_rights_are_as_told_on_every_server(ground: Ground) -> None:
+    """All ways, and the user is gone after them; without the native verbs there is nothing to try."""
+    server, executors = ground.lab.bench()
+    users = ask(server.observer, "ACL", "USERS")
+    assert USER.encode() not in users
+    assert [] == list(rights_complaints(server, executors))
+    assert users == ask(server.observer, "ACL", "USERS")
+    assert [] == list(rights_complaints(server, {"scripted": executors["scripted"]}))
+
+
+@pytest.mark.parametrize(
+    ("shift", "said"),
+    [(-1, "with just the rights that it needs"), (1, "without the right to write meta the reply is")],
+)
+def test_a_table_that_is_wrong_is_seen_on_every_server(ground: Ground, shift: int, said: str) -> None:
+    """A verb that opens one key more than it is said to, or one less; the user is gone though nobody reads on."""
+    need = next(need for need in NEEDS if need.name == "claim, a job")
+    told = need.accesses[:shift] if shift < 0 else (*need.accesses, (b"meta", WRITE))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rights, "NEEDS", (replace(need, accesses=told),))
+        asked = rights_complaints(*ground.lab.bench())
+        assert said in next(iter(asked))
+        asked.close()  # type: ignore[attr-defined]
+    assert USER.encode() not in ask(ground.server.observer, "ACL", "USERS")
 
 
 def test_every_verb_is_tried() -> None:

@@ -136,7 +136,7 @@ def running(request: pytest.FixtureRequest) -> Iterator[Rig]:
 @pytest.mark.parametrize("name", ["exhaustive", "corruption", "three-jobs"])
 def test_times_that_are_written_late_are_as_declared(running: Rig, name: str) -> None:
     """A batch takes a while, and its deadlines come out as much later at most."""
-    ran = running.run(rigs.some(name, 400))
+    ran = running.run([trial for trial in rigs.some(name, 400) if not trial.exact])
     assert max(one.slack_ms for one in ran) > 0
     assert [] == [(one.trial.name, one.slack_ms, told) for one in ran for told in judge(one).complaints]
 

@@ -54,6 +54,16 @@ class Aimed(Layer):
             return self._own(index, random, verb, turn)
         return corrupted.trial(corrupted.aimed(random, verb))
 
+    def own(self, index: int) -> Trial:
+        """One that no other layer has: a world with more than one thing wrong or with a lane, or a last time."""
+        turn, place = divmod(self._checked(index), len(self._verbs))
+        verb = self._verbs[place]
+        random = Random(f"{self.seed} own {verb} {turn}")
+        if turn % 2 and verb in LANED:
+            start = laned(random, _layers(self.seed)[0].sound(random, verb))
+            return self._made(index, start, _drawn(random, usual_calls(start), verb))
+        return self._own(index, random, verb, turn // 2 if verb in LANED else turn)
+
     def late(self, index: int) -> Trial:
         """A job that comes due a thousandth of a ms too late, or one ms, in the last ms of a second."""
         random = Random(f"{self.seed} late {index}")

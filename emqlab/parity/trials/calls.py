@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from emqlab.parity.model import Values, World, Zset
 from emqlab.parity.trials.corruptions import FULL, JOB, OTHER, ROW
 from emqlab.parity.trials.states import FAILURE, LEASE_MS, PAYLOAD, TOKENS, presenting
-from emqlab.parity.trials.trial import NOW_MS
+from emqlab.parity.trials.trial import EDGES
 
 
 def usual_calls(found: World) -> Iterator[tuple[str, Values]]:
@@ -31,6 +31,8 @@ def usual_calls(found: World) -> Iterator[tuple[str, Values]]:
     yield "pause", {}
 
 
+#: Bytes of every kind, and more of them than anybody would keep room for.
+LONG = bytes(range(256)) * 5
 #: Numbers as only Lua reads them, or nobody.
 ODD_NUMBERS = (b"", b"0", b"-1", b"-5", b"01", b"+1", b" 5 ", b"1.5", b"1e3", b"0x10", b"inf", b"nan", b"many", FULL)
 
@@ -74,6 +76,14 @@ def odd_calls(found: World) -> Iterator[tuple[str, Values]]:
     yield "extends", {"lease_ms": lease, "pairs": [(b"", b""), (JOB, b"x"), (b"TSK", token)]}
     yield "enqueue", {**job, "payload": b"\x00\xff {p} @now"}
     yield "fail", {**failing, "error": b""}
+    yield "enqueue", {**job, "payload": LONG}
+    yield "schedule", {**job, **later, "payload": LONG}
+    yield "fail", {**failing, "error": LONG}
+    # Two at once: the first one in the order of the arguments is told.
+    yield "schedule", {**job, "mode": b"on", "value": b"many"}
+    yield "delay", {**holder, "mode": b"on", "value": b"many"}
+    yield "fail", {**failing, "delay_ms": b"many", "max_attempts": b"many"}
+    yield "stalled_check", {"max_stalled": b"many", "limit": b"many"}
 
 
 def edge_calls(found: World) -> Iterator[tuple[str, Values]]:
@@ -81,8 +91,7 @@ def edge_calls(found: World) -> Iterator[tuple[str, Values]]:
     row = found.keys.get(ROW)
     token = row.get(b"attempts", b"0") if isinstance(row, dict) and not isinstance(row, Zset) else b"0"
     holder: dict[str, bytes] = {"id": JOB, "token": token}
-    for beyond in (0, 1):
-        last = b"%d" % (int(FULL) - NOW_MS + beyond)
+    for last in EDGES:
         yield "claim", {"lease_ms": last}
         yield "extend", {**holder, "lease_ms": last}
         yield "extends", {"lease_ms": last, "pairs": [(JOB, token)]}

@@ -1,10 +1,12 @@
 """The corruption layer: everything that can be wrong with a queue or with a call, and every verb."""
 
+from dataclasses import replace
 from functools import cached_property
 from random import Random
+from typing import TYPE_CHECKING
 
 from emqlab.parity.model import Values, World
-from emqlab.parity.trials import corruptions, layouts
+from emqlab.parity.trials import corruptions, layouts, pointed
 from emqlab.parity.trials.calls import odd_calls, usual_calls
 from emqlab.parity.trials.layer import Layer, shuffled
 from emqlab.parity.trials.states import (
@@ -15,12 +17,20 @@ from emqlab.parity.trials.states import (
     together,
 )
 from emqlab.parity.trials.trial import QUEUE, Do, Trial
+from emqlab.transitions import TRANSITIONS
+
+if TYPE_CHECKING:
+    from emqlab.parity.trials.aimed import Aimed
+
+#: How many trials are of worlds that are aimed at one verb.
+AIMED = 30_000
 
 
 class Corrupted(Layer):
     """Every state of one job, with everything that can be wrong with it, and every verb; then the calls that are odd.
 
-    First those with an odd value, on every state, then those that are laid out wrongly, on one state of each kind.
+    First those with an odd value, on every state, then those that are laid out wrongly, on one state of each kind. Then
+    what is wrong only together, in ways that are listed, and at last as it comes, aimed at each verb in turn.
     """
 
     name = "corruption"
@@ -61,15 +71,31 @@ class Corrupted(Layer):
         worlds = [together([state]) for state in kinds.values() if len(state.places) < 2]
         return [(found, call) for found in worlds for call in layouts.layout_calls(found)]
 
+    @cached_property
+    def _pointed(self) -> list[tuple[World, Do]]:
+        return list(pointed.pointed())
+
+    @cached_property
+    def together(self) -> range:
+        """The trials of what is wrong only together; from its end on they are aimed."""
+        first = sum(self.parts)
+        return range(first, first + len(self._pointed))
+
     @property
     def size(self) -> int:
-        """Corrupted worlds with the usual calls, sound worlds with the odd ones."""
-        return sum(self.parts)
+        """Corrupted worlds with the usual calls, sound worlds with the odd ones, and what is wrong only together."""
+        return sum(self.parts) + len(self._pointed) + AIMED
 
     @cached_property
     def parts(self) -> tuple[int, int, int]:
         """How many trials have something wrong in the world, and how many, after them, in the call: a value, a key."""
         return len(self._worlds) * self._usual, len(self._sound) * self._odd, len(self._laid_out)
+
+    @cached_property
+    def _aimed(self) -> "Aimed":
+        from emqlab.parity.trials.aimed import Aimed  # its worlds are made of this layer's
+
+        return Aimed(self.seed, tuple(TRANSITIONS), native=False)
 
     @cached_property
     def _families(self) -> list[list[int]]:
@@ -136,7 +162,11 @@ class Corrupted(Layer):
     def trial(self, index: int) -> Trial:
         """What is wrong, and the call."""
         first, second, _ = self.parts
-        if self._checked(index) >= first + second:
+        if self._checked(index) >= self.together.stop:
+            return replace(self._aimed.own(index - self.together.stop), layer=self.name, index=index)
+        if index >= self.together.start:
+            return self._made(index, *self._pointed[index - self.together.start])
+        if index >= first + second:
             start, call = self._laid_out[index - first - second]
             return self._made(index, start, call)
         if index < first:

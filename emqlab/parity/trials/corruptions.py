@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from emqlab.keys import VERSION_KEY
+from emqlab.keys import VERSION, VERSION_KEY
 from emqlab.observe.case import OLD_RUN_ID
 from emqlab.parity.model import Held, World, Zset
 from emqlab.parity.trials.states import JOBS, PAYLOAD, SETS
-from emqlab.parity.trials.trial import BASE, EPOCHS, NOW_MS
+from emqlab.parity.trials.trial import BASE, EPOCHS, NEARLY, NOW_MS
 
 JOB, OTHER = JOBS[0], JOBS[1]
 ROW, OTHER_ROW = BASE + b"job:" + JOB, BASE + b"job:" + OTHER
@@ -124,6 +124,16 @@ def _neighbour(row: Held | None, *, before: bool) -> Callable[[World], bool]:
     return apply
 
 
+def _ahead(found: World) -> bool:
+    """A second job waits before the first, by its score and not by its id."""
+    line = found.keys.get(BASE + b"pending")
+    if not isinstance(line, Zset) or JOB not in line:
+        return False
+    line[OTHER] = line[JOB] - 1
+    found.keys[OTHER_ROW] = {b"state": b"pending", b"attempts": b"0", b"payload": b"coffee"}
+    return True
+
+
 def _rows() -> Iterator[Corruption]:
     for name in (b"attempts", b"failures", b"stalled"):
         for value in (*ODD_INTEGERS, FULL, BEYOND_DOUBLES):
@@ -136,7 +146,7 @@ def _rows() -> Iterator[Corruption]:
     yield Corruption("row without state", _field(b"state", None))
     for state in (b"pending", b"active", b"dead", b"", b"unheard of"):
         yield Corruption(f"row state {state.decode()!r}", _field(b"state", state))
-    for epoch in (b"", OLD_RUN_ID, b"f" * 40, EPOCHS[0] + b" ", EPOCHS[0]):
+    for epoch in (b"", OLD_RUN_ID, b"f" * 40, *NEARLY, EPOCHS[0]):
         yield Corruption(f"row lease_epoch {epoch.decode()!r}", _field(b"lease_epoch", epoch))
     yield Corruption("row with a field of nobody's", _field(b"colour", b"red"))
     for kind, held in WRONG.items():
@@ -161,6 +171,7 @@ def _sets() -> Iterator[Corruption]:
         yield Corruption(f"leased until {score}", _member(b"active", JOB, score))
     yield Corruption("leased until this very ms", _member(b"active", JOB, float(NOW_MS)))
     yield Corruption("due at this very ms", _member(b"schedule", JOB, float(NOW_MS)))
+    yield Corruption("a later id ahead of it in the line", _ahead)
     for where, before in (("before", True), ("beside", False)):
         fields = {b"state": b"active", b"attempts": b"1", b"payload": PAYLOAD, b"lease_epoch": EPOCHS[0]}
         beside: dict[str, Held | None] = {
@@ -196,6 +207,9 @@ def _lanes() -> Iterator[Corruption]:
     yield Corruption("flow row of the empty parent", _field(b"parent", b""))
     yield Corruption("lane row that waits in its lane", _both(group, _member(lane, JOB, 0.0)))
     yield Corruption("lane row, others wait", _both(group, _key(lane, waiting)))
+    twice: Held = [b"g", b"h", b"g"]
+    in_line = _both(group, _member(lane, JOB, 0.0), _key(b"ring", twice))
+    yield Corruption("lane row that waits in its lane, twice on the ring", in_line)
     around: dict[str, tuple[bytes, Held]] = {
         "one slot taken": (b"gactive", {b"g": b"1"}),
         "three slots taken": (b"gactive", {b"g": b"3", b"h": b"2"}),
@@ -220,12 +234,18 @@ def _lanes() -> Iterator[Corruption]:
 
 def _fences() -> Iterator[Corruption]:
     """The wire version is every queue's: few states are tried with it, for each such trial is run alone."""
-    other: dict[str, Held] = {"another": b"echomq:2.0.0", "an empty one": b"", "a list": [b"echomq:3.0.0"]}
+    other: dict[str, Held] = {
+        "another": b"echomq:2.0.0",
+        "an empty one": b"",
+        "one that begins with ours": VERSION + b".1",
+        "a part of ours": VERSION[:-2],
+        "a list": [VERSION],
+    }
     for name, held in other.items():
 
         def apply(found: World, held: Held = held) -> bool:
             row = found.keys.get(ROW)
-            if not isinstance(row, dict) or isinstance(row, Zset) or row[b"attempts"] != b"1" or b"stalled" in row:
+            if not isinstance(row, dict) or isinstance(row, Zset) or row.get(b"attempts") != b"1" or b"stalled" in row:
                 return False
             found.keys[VERSION_KEY] = held
             return True

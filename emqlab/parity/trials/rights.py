@@ -7,6 +7,7 @@ access and to write it before any write), SPEC 5.2 (what each verb accesses, in 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from emqlab.executor import Executor
 from emqlab.keys import VERSION_KEY
 from emqlab.native.executor import NativeExecutor
 from emqlab.observe.case import OLD_RUN_ID
@@ -212,6 +213,18 @@ class RightsBench:
             *commands,
             *rules,
         )
+
+
+def rights_complaints(server: Server, executors: Mapping[str, Executor]) -> Iterator[str]:
+    """Every verb on every one of its ways, on a server of the lab's own: a sentence for each right that is not as told.
+
+    The scripts derive their keys unasked (divergence 6), so there is nothing to try without the native executor.
+    """
+    if "native" not in executors:
+        return
+    with RightsBench(server) as bench:
+        for need in NEEDS:
+            yield from bench.complaints(need)
 
 
 def _named(name: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """A trial: one generated case, in the one canonical world that all trials share, and as a case file (SPEC 8)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +19,17 @@ NEXT = b"-beside"
 BASE = keys.base(QUEUE)
 NOW_MS = 1_795_952_314_485
 EPOCHS = (b"@run_id", b"@run_id+1", b"@run_id+2")
+#: Stamps that are the first epoch but for one thing, each with how it is made of the server's own.
+NEARLY: Mapping[bytes, Callable[[bytes], bytes]] = MappingProxyType(
+    {
+        b"@run_id ": lambda epoch: epoch + b" ",
+        b"@RUN_ID": bytes.upper,
+        b"@run_id but its last letter": lambda epoch: epoch[:-1] + (b"1" if epoch.endswith(b"0") else b"0"),
+        b"@run_id but its first letter": lambda epoch: (b"1" if epoch.startswith(b"0") else b"0") + epoch[1:],
+    }
+)
+#: The longest time from the canonical moment that 64 bits have room for, and the first that they have none for, ms.
+EDGES = (b"%d" % (2**63 - 1 - NOW_MS), b"%d" % (2**63 - NOW_MS))
 #: A score from here on is a time.
 A_TIME = 2**40
 
@@ -79,14 +90,29 @@ class Trial:
         return any(isinstance(step, Do) and step.laid_out for step in self.steps)
 
     @property
+    def exact(self) -> bool:
+        """Whether it comes out as foreseen only where the clock stands at the canonical moment."""
+        return any(isinstance(step, Do) and not _AT_AN_EDGE.isdisjoint(_words(step)) for step in self.steps)
+
+    @property
     def shared(self) -> dict[bytes, Held]:
         """What it puts under keys that all queues share."""
         return {name: held for name, held in self.start.keys.items() if not name.startswith(BASE)}
 
     @property
     def alone(self) -> bool:
-        """Whether it changes what all queues share, or names other queues, so that no other can run beside it."""
-        return self.laid_out or any(not name.startswith(BASE) for name in self.start.keys)
+        """Whether no other can run beside it.
+
+        It changes what all queues share, names other queues, or needs a clock that stands, as only the lab's own do.
+        """
+        return self.laid_out or self.exact or any(not name.startswith(BASE) for name in self.start.keys)
+
+
+_AT_AN_EDGE = frozenset(EDGES)
+
+
+def _words(step: Do) -> Iterator[bytes]:
+    return (value for value in step.values.values() if isinstance(value, bytes))
 
 
 def world(held: dict[bytes, Held]) -> World:
