@@ -3,7 +3,7 @@
 import gc
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 
 from emqlab.lab import Lab, MissingNative, open_lab
@@ -14,8 +14,6 @@ from emqlab.parity.trials.layers import LAYERS, Layer
 from emqlab.parity.trials.trial import NOW_MS, Trial
 from emqlab.parity.verdict import Verdict, judge
 from emqlab.replies import ask
-from emqlab.scripted.executor import ScriptedExecutor
-from emqlab.scripted.scripts import Script
 from emqlab.servers.survey import program
 
 
@@ -56,12 +54,6 @@ class Ground:
     def close(self) -> None:
         """Let go of the lab."""
         self.lab.close()
-
-    def changed(self, scripts: Mapping[str, Script]) -> Rig:
-        """A rig on the same server whose scripts are others."""
-        _, executors = self.lab.bench()
-        own = executors["scripted"]
-        return Rig(self.server, {**executors, "scripted": ScriptedExecutor(self.server.client, own._mint, scripts)})
 
     def _takes(self, trial: Trial) -> bool:
         """Whether this server can run it: what is every queue's is its owner's, and a running clock is not exact."""

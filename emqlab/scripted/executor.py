@@ -81,8 +81,7 @@ class ScriptedExecutor(Executor):
                 sent.append((place, script))
                 commands.append((b"EVALSHA", script.sha, len(sent_keys), *sent_keys, *args))
         for (place, script), reply in zip(sent, self._send_all(commands), strict=True):
-            again = script is not None and _forgotten(reply)
-            replies[place] = self._again(script, *calls[place].wire()) if script and again else reply
+            replies[place] = self._known(script, calls[place], reply) if script else reply
         return replies
 
     def load(self) -> None:
@@ -97,8 +96,7 @@ class ScriptedExecutor(Executor):
         except (redis.ConnectionError, redis.TimeoutError) as error:
             raise errors.ServerLost(str(error)) from error
         for (place, script), answer in zip(sent, answers, strict=True):
-            reply = settled(answer)
-            replies[place] = self._again(script, *calls[place].wire()) if _forgotten(reply) else reply
+            replies[place] = self._known(script, calls[place], settled(answer))
         sent.clear()
 
     def _perform(self, call: Call) -> Any:
@@ -143,6 +141,10 @@ class ScriptedExecutor(Executor):
     def _run(self, script: Script, sent_keys: list[bytes], args: list[bytes]) -> Any:
         reply = self._send(b"EVALSHA", script.sha, len(sent_keys), *sent_keys, *args)
         return self._again(script, sent_keys, args) if _forgotten(reply) else reply
+
+    def _known(self, script: Script, call: Call, reply: Any) -> Any:
+        """The reply, or that of the text itself when the server has forgotten the script."""
+        return self._again(script, *call.wire()) if _forgotten(reply) else reply
 
     def _again(self, script: Script, sent_keys: list[bytes], args: list[bytes]) -> Any:
         # EVAL, not SCRIPT LOAD and EVALSHA: a flush could fall between the two.

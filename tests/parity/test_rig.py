@@ -19,6 +19,7 @@ from emqlab.parity.trials.states import JOBS, PAYLOAD
 from emqlab.parity.trials.trial import A_TIME, BASE, EPOCHS, NOW_MS, Do, Restart, Step, Trial, Wait, case_json, world
 from emqlab.parity.verdict import judge, told
 from emqlab.replies import ErrorReply, NotSent, ask
+from emqlab.scripted.executor import ScriptedExecutor
 from emqlab.scripted.scripts import script_of
 
 JOB = JOBS[0]
@@ -298,7 +299,9 @@ def changed_enqueue(ground: Ground, line: str) -> Rig:
     text = own_sources().scripts["enqueue"]
     head, _, body = text.partition("local ")
     scripts = {name: script_of(name, other.encode()) for name, other in own_sources().scripts.items()}
-    return ground.changed({**scripts, "enqueue": script_of("enqueue", f"{head}{line}\nlocal {body}".encode())})
+    scripts["enqueue"] = script_of("enqueue", f"{head}{line}\nlocal {body}".encode())
+    scripted = ScriptedExecutor(ground.server.client, lambda: b"", scripts)
+    return Rig(ground.server, {**ground.lab.bench()[1], "scripted": scripted})
 
 
 #: What a script may write beside what it should: a longer name, an unfinished one, another queue's, nobody's, all's.

@@ -11,9 +11,9 @@ from emqlab.parity.ground import Ground
 from emqlab.parity.trials import rights
 from emqlab.parity.trials.rights import NEEDS, READ, USER, WRITE, Need, RightsBench, rights_complaints
 from emqlab.replies import ask
-from emqlab.servers.binaries import VARIABLE
 from emqlab.transitions import OF_COMMAND
-from tests.servers.real import NAMES, binary_of, built_module
+from tests.parity.grounds import ground_on
+from tests.servers.real import NAMES
 
 
 @pytest.fixture(scope="module")
@@ -35,15 +35,8 @@ def test_a_verb_does_what_its_caller_may(bench: RightsBench, need: Need) -> None
 @pytest.fixture(scope="module", params=["embedded", *NAMES])
 def ground(request: pytest.FixtureRequest) -> Iterator[Ground]:
     """The bench on the embedded server and on each real one."""
-    if request.param == "embedded":
-        made = Ground("embedded")
-    else:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv(VARIABLE, str(binary_of(request.param)))
-            built_module()
-            made = Ground("valkey")
-    yield made
-    made.close()
+    with ground_on(request.param) as made:
+        yield made
 
 
 def test_the_rights_are_as_told_on_every_server(ground: Ground) -> None:

@@ -31,6 +31,7 @@ from emqlab.servers.binaries import VARIABLE
 from emqlab.servers.process import ServerProcess
 from emqlab.servers.valkey import ValkeyServer
 from tests.parity import test_rig as rigs
+from tests.parity.grounds import ground_on
 from tests.servers import loopback
 from tests.servers.loopback import dumps, inside, url
 from tests.servers.real import NAMES, binary_of, built_module, wait_until
@@ -45,12 +46,8 @@ IN_C = "sweep-off-by-one-cap-in-python"
 @pytest.fixture(scope="module", params=NAMES)
 def ground(request: pytest.FixtureRequest) -> Iterator[Ground]:
     """The bench on each server in turn, its clock standing where that can be."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(VARIABLE, str(binary_of(request.param)))
-        built_module()
-        made = Ground("valkey")
-    yield made
-    made.close()
+    with ground_on(request.param) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,9 @@
 """The hunt: a planted defect or a mutant in one executor, and how many trials it takes until the instrument sees it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from emqlab.parity.defects.loading import CannotLoad
-from emqlab.parity.defects.sources import Sources, own_sources, scripts_of
-from emqlab.parity.ground import Ground
 from emqlab.parity.rig import Rig
 from emqlab.parity.trials.layers import Corrupted, Exhaustive, Layer, shuffled
 from emqlab.parity.trials.trial import Trial
@@ -56,28 +53,10 @@ class Caught:
     complaints: tuple[str, ...] = ()
 
 
-def hunt(
-    sources: Sources, ground: Ground, layer: Layer, *, limit: int = PATIENCE, verbs: frozenset[str] = frozenset()
-) -> Caught:
-    """Run trials on changed sources until one is not as declared.
-
-    Changed scripts are run on ``ground``'s server, changed verbs on an embedded server of their own. ``verbs`` keeps
-    to the trials of these; all when empty. A file that can't be loaded is caught by that, after no trial.
-    """
-    try:
-        rig, close = _rig_of(sources, ground)
-    except CannotLoad as error:
-        return Caught(0, None, (str(error),))
-    try:
-        return hunted(rig, layer, limit, verbs)
-    finally:
-        close()
-
-
-def hunted(rig: Rig, layer: Layer, limit: int = PATIENCE, verbs: frozenset[str] = frozenset()) -> Caught:
+def hunted(rig: Rig, layer: Layer, limit: int = PATIENCE) -> Caught:
     """Run trials on a rig whose executors are changed until one is not as declared."""
     tried = 0
-    for batch in _batches(layer, limit, verbs):
+    for batch in _batches(layer, limit):
         for ran in rig.run(batch):
             tried += 1
             verdict = judge(ran)
@@ -86,26 +65,11 @@ def hunted(rig: Rig, layer: Layer, limit: int = PATIENCE, verbs: frozenset[str] 
     return Caught(None)
 
 
-def _rig_of(sources: Sources, ground: Ground) -> tuple[Rig, Callable[[], None]]:
-    if sources.verbs == own_sources().verbs:
-        return ground.changed(scripts_of(sources)), lambda: None
-    own = Ground("embedded", sources)
-    return own.rig, own.close
-
-
-def _batches(layer: Layer, limit: int, verbs: frozenset[str]) -> Iterator[list[Trial]]:
+def _batches(layer: Layer, limit: int) -> Iterator[list[Trial]]:
     """The layer's trials in order, first a few at a time."""
-    size, batch, taken = _FIRST, list[Trial](), 0
-    place = 0
-    while taken < limit and (layer.size is None or place < layer.size):
-        trial = layer.trial(layer.index_at(place))
-        place += 1
-        if verbs and trial.verb not in verbs:
-            continue
-        batch.append(trial)
-        taken += 1
-        if len(batch) == size or taken == limit:
-            yield batch
-            size, batch = min(_MOST, size * 2), []
-    if batch:
-        yield batch
+    end = limit if layer.size is None else min(limit, layer.size)
+    place, size = 0, _FIRST
+    while place < end:
+        places = range(place, min(end, place + size))
+        yield [layer.trial(layer.index_at(each)) for each in places]
+        place, size = places.stop, min(_MOST, size * 2)
