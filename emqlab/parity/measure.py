@@ -89,6 +89,12 @@ def _combined(
         given += [name for name, value in (("--plant", plant), ("--index", index), ("--layer", named or None)) if value]
     elif index is None and plant is not None and named:
         given.append("--layer")
+    if minutes is not None and share is not None:
+        raise Unusable("--minutes and --share both say how many cases are run; give one of them")
+    if minutes is not None and {"plants", "mutants"} & {*named}:
+        raise Unusable("--minutes is for layers of cases; leave plants and mutants out, or give --share for mutants")
+    if share is not None and named and {*named} <= {"plants"}:
+        raise Unusable("--share is for layers of cases and for mutants; every defect is planted")
     if given and (plants or index is not None or plant is not None):
         raise Unusable(f"{one}, and takes no {' and no '.join(given)}; leave that out")
 

@@ -49,7 +49,7 @@ def _layers(text: str) -> list[str]:
 
 def _whole(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) < 2**63):
-        raise argparse.ArgumentTypeError(f"a whole number from 0 is needed, not {text!r}")
+        raise argparse.ArgumentTypeError(f"a whole number from 0 to {2**63 - 1} is needed, not {text!r}")
     return int(text)
 
 
@@ -65,7 +65,7 @@ def _minutes(text: str) -> float:
     except ValueError:
         minutes = 0.0
     if not 0 < minutes <= 10_000:
-        raise argparse.ArgumentTypeError(f"a number of minutes above 0 is needed, not {text!r}")
+        raise argparse.ArgumentTypeError(f"a number of minutes above 0 and up to 10000 is needed, not {text!r}")
     return minutes
 
 

@@ -209,15 +209,15 @@ def test_a_page_that_can_t_be_written_is_refused_first(command: Command, tmp_pat
 MISTAKES: dict[tuple[str, ...], str] = {
     ("--layer", "exhaustiv"): "'exhaustiv' is no layer; those are exhaustive, corruption, histories, three-jobs",
     ("--layer", "corruption,,plants"): "'' is no layer",
-    ("--minutes", "0"): "a number of minutes above 0 is needed, not '0'",
-    ("--minutes", "-1"): "a number of minutes above 0 is needed, not '-1'",
-    ("--minutes", "nan"): "a number of minutes above 0 is needed, not 'nan'",
-    ("--minutes", "soon"): "a number of minutes above 0 is needed, not 'soon'",
-    ("--seed", "-1"): "a whole number from 0 is needed, not '-1'",
-    ("--seed", "1.5"): "a whole number from 0 is needed, not '1.5'",
-    ("--seed", "٣"): "a whole number from 0 is needed",
+    ("--minutes", "0"): "a number of minutes above 0 and up to 10000 is needed, not '0'",
+    ("--minutes", "-1"): "a number of minutes above 0 and up to 10000 is needed, not '-1'",
+    ("--minutes", "nan"): "a number of minutes above 0 and up to 10000 is needed, not 'nan'",
+    ("--minutes", "soon"): "a number of minutes above 0 and up to 10000 is needed, not 'soon'",
+    ("--seed", "-1"): "a whole number from 0 to 9223372036854775807 is needed, not '-1'",
+    ("--seed", "1.5"): "a whole number from 0 to 9223372036854775807 is needed, not '1.5'",
+    ("--seed", "٣"): "a whole number from 0 to 9223372036854775807 is needed",
     ("--share", "0"): "a whole number from 1 to 1000000 is needed, not '0'",
-    ("--index", "x", "--layer", "corruption"): "a whole number from 0 is needed, not 'x'",
+    ("--index", "x", "--layer", "corruption"): "a whole number from 0 to 9223372036854775807 is needed, not 'x'",
     ("--index", "3"): "--index needs one --layer of cases: exhaustive, corruption, histories, three-jobs",
     ("--index", "3", "--layer", "corruption,exhaustive"): "--index needs one --layer of cases",
     ("--index", "3", "--layer", "plants"): "--index needs one --layer of cases",
@@ -518,6 +518,22 @@ def test_an_option_that_would_be_passed_over_is_refused(
     said = capsys.readouterr()
     assert ("", 1) == (said.out, said.err.count("\n"))
     assert f"takes no {left}" in said.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--minutes", "1", "--share", "5"],
+        ["--layer", "mutants", "--minutes", "1"],
+        ["--layer", "histories,plants", "--minutes", "1"],
+        ["--layer", "plants", "--share", "9"],
+    ],
+)
+def test_what_would_limit_nothing_is_refused(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    """In one sentence, before anything is run."""
+    assert 2 == main(["parity", *words])
+    said = capsys.readouterr()
+    assert ("", 1) == (said.out, said.err.count("\n"))
 
 
 def test_what_no_longer_differs_is_no_green_report(
