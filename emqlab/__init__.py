@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from emqlab.lab import Lab, open_lab
     from emqlab.observe.recording import record
-    from emqlab.outcomes import Claimed, Dead, Scheduled, Swept
+    from emqlab.outcomes import Claimed, Dead, Flow, LaneClaimed, Scheduled, Swept
     from emqlab.parity.defects.planting import catch
     from emqlab.parity.defects.plants import plant_text, planted
     from emqlab.parity.defects.sources import open_defective
@@ -35,10 +35,12 @@ __all__ = [
     "Dead",
     "Duplicate",
     "EmqError",
+    "Flow",
     "FlowRow",
     "Forbidden",
     "JobGone",
     "Lab",
+    "LaneClaimed",
     "LaneRow",
     "NotActive",
     "NotDead",
@@ -60,7 +62,7 @@ __all__ = [
 ]
 
 _ROOMS = {
-    **dict.fromkeys(("Claimed", "Dead", "Scheduled", "Swept"), "outcomes"),
+    **dict.fromkeys(("Claimed", "Dead", "Flow", "LaneClaimed", "Scheduled", "Swept"), "outcomes"),
     **dict.fromkeys(("Lab", "open_lab"), "lab"),
     "audit_queue": "audit",
     "catch": "parity.defects.planting",

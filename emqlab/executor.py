@@ -1,21 +1,17 @@
 """What both executors are: the same methods with the same outcomes, written once (SPEC 11)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import redis
 
-from emqlab import errors, ids, keys
-from emqlab.outcomes import Claimed, Dead, Scheduled, Swept
+from emqlab import arguments, errors, ids, keys
+from emqlab.arguments import Token
+from emqlab.outcomes import Claimed, Dead, Flow, LaneClaimed, Scheduled, Swept
 from emqlab.replies import ERROR_REPLIES, ErrorReply, NotSent, ask_all, error_reply, settled
 from emqlab.transitions import PLAIN, Call, Values
-
-I64_MAX = 2**63 - 1
-
-#: What a token may be given as: the number, or its text.
-Token = int | bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +100,7 @@ class Executor(ABC):
         Raises Duplicate, WrongKind.
         """
         job_id = self._mint() if id is None else ids.check(id)
-        values = {"id": job_id, "payload": _payload(payload)}
+        values = {"id": job_id, "payload": arguments.text("payload", payload)}
         if self._ask("enqueue", queue, values) == 0:
             raise errors.Duplicate(job_id)
         return job_id
@@ -122,21 +118,26 @@ class Executor(ABC):
 
         Raises Duplicate, WrongKind.
         """
-        mode, value = _due(in_ms, at_ms)
+        mode, value = arguments.due(in_ms, at_ms)
         job_id = self._mint() if id is None else ids.check(id)
-        values = {"id": job_id, "payload": _payload(payload), "mode": mode, "value": value}
+        values = {"id": job_id, "payload": arguments.text("payload", payload), "mode": mode, "value": value}
         if self._ask("schedule", queue, values) == 0:
             raise errors.Duplicate(job_id)
         return job_id
 
     def claim(self, queue: str, *, lease_ms: int = 30_000) -> Claimed | None:
         """Lease the head of the line for ``lease_ms``; None when there is nothing to lease or the queue is paused."""
-        reply = self._ask("claim", queue, {"lease_ms": number("lease_ms", lease_ms, 1)})
+        reply = self._ask("claim", queue, {"lease_ms": arguments.number("lease_ms", lease_ms, 1)})
         return Claimed(reply[0], reply[1], reply[2]) if reply else None
 
-    def complete(self, queue: str, id: str | bytes, token: Token) -> None:
-        """Retire a job; its row is deleted and counted. Raises JobGone, StaleToken, NotActive."""
-        job = {"id": ids.check(id), "token": _token(token)}
+    def complete(self, queue: str, id: str | bytes, token: Token, *, result: bytes | str | None = None) -> None:
+        """Retire a job; its row is deleted and counted. ``result`` is kept for a flow's parent, else the job's id.
+
+        Raises JobGone, StaleToken, NotActive.
+        """
+        job = {"id": ids.check(id), "token": arguments.token(token)}
+        if result is not None:
+            job["result"] = arguments.text("result", result)
         if self._ask("complete", queue, job) == 0:
             raise errors.JobGone("complete", job["id"])
 
@@ -156,10 +157,10 @@ class Executor(ABC):
         """
         values = {
             "id": ids.check(id),
-            "token": _token(token),
-            "delay_ms": number("delay_ms", delay_ms, 0),
-            "max_attempts": number("max_attempts", max_attempts, 1),
-            "error": _text("error", error),
+            "token": arguments.token(token),
+            "delay_ms": arguments.number("delay_ms", delay_ms, 0),
+            "max_attempts": arguments.number("max_attempts", max_attempts, 1),
+            "error": arguments.text("error", error),
         }
         return Dead() if self._ask("fail", queue, values) == b"dead" else Scheduled()
 
@@ -167,34 +168,34 @@ class Executor(ABC):
         self, queue: str, id: str | bytes, token: Token, *, in_ms: int | None = None, at_ms: int | None = None
     ) -> None:
         """Give a job back, due ``in_ms`` from now or ``at_ms``. Raises JobGone, StaleToken, NotActive."""
-        mode, value = _due(in_ms, at_ms)
-        self._ask("delay", queue, {"id": ids.check(id), "token": _token(token), "mode": mode, "value": value})
+        mode, value = arguments.due(in_ms, at_ms)
+        self._ask("delay", queue, {"id": ids.check(id), "token": arguments.token(token), "mode": mode, "value": value})
 
     def requeue(self, queue: str, id: str | bytes, token: Token) -> None:
         """Give a job back at no cost. Raises JobGone, StaleToken, NotActive; Unsupported on the scripts."""
-        self._ask("requeue", queue, {"id": ids.check(id), "token": _token(token)})
+        self._ask("requeue", queue, {"id": ids.check(id), "token": arguments.token(token)})
 
     def extend(self, queue: str, id: str | bytes, token: Token, *, lease_ms: int) -> None:
         """Move a lease's deadline to ``lease_ms`` from now. Raises JobGone, StaleToken, NotActive."""
-        job = {"id": ids.check(id), "token": _token(token)}
-        if self._ask("extend", queue, {**job, "lease_ms": number("lease_ms", lease_ms, 1)}) == -1:
+        job = {"id": ids.check(id), "token": arguments.token(token)}
+        if self._ask("extend", queue, {**job, "lease_ms": arguments.number("lease_ms", lease_ms, 1)}) == -1:
             raise errors.JobGone("extend", job["id"])
 
     def extends(self, queue: str, pairs: Iterable[tuple[str | bytes, Token]], *, lease_ms: int) -> tuple[bytes, ...]:
         """Extend many leases; answers the ids that were not extended, in the order given."""
-        checked = _pairs(pairs)
-        values: Values = {"lease_ms": number("lease_ms", lease_ms, 1), "pairs": checked}
+        checked = arguments.pairs(pairs)
+        values: Values = {"lease_ms": arguments.number("lease_ms", lease_ms, 1), "pairs": checked}
         return tuple(self._ask("extends", queue, values))
 
     def promote(self, queue: str, *, batch: int = 100) -> int:
         """Move at most ``batch`` due jobs back in line; answers how many."""
-        return int(self._ask("promote", queue, {"batch": number("batch", batch, 1)}))
+        return int(self._ask("promote", queue, {"batch": arguments.number("batch", batch, 1)}))
 
     def stalled_check(self, queue: str, *, max_stalled: int = 1, limit: int = 100) -> Swept:
         """Recover at most ``limit`` expired leases; a job that stalled ``max_stalled`` times is a dead letter."""
         values = {
-            "max_stalled": number("max_stalled", max_stalled, 1),
-            "limit": number("limit", limit, 1),
+            "max_stalled": arguments.number("max_stalled", max_stalled, 1),
+            "limit": arguments.number("limit", limit, 1),
         }
         recovered, dead = self._ask("stalled_check", queue, values)
         return Swept(tuple(recovered), tuple(dead))
@@ -217,6 +218,61 @@ class Executor(ABC):
         """Let claims on ``queue`` go on."""
         self._ask("resume", queue, {})
 
+    # -- lanes and flows: scripts alone, Unsupported natively
+
+    def lane_enqueue(
+        self, queue: str, payload: bytes | str, *, group: bytes | str, id: str | bytes | None = None
+    ) -> bytes:
+        """Add a job to its group's lane, last in line. Answers its id. Raises Duplicate, WrongKind."""
+        job_id = self._mint() if id is None else ids.check(id)
+        values = {"id": job_id, "payload": arguments.text("payload", payload), "group": arguments.group(group)}
+        if self._ask("lane_enqueue", queue, values) == 0:
+            raise errors.Duplicate(job_id)
+        return job_id
+
+    def lane_claim(self, queue: str, *, lease_ms: int = 30_000) -> LaneClaimed | None:
+        """Lease the head of the next group's lane for ``lease_ms``; None when no lane may be served now."""
+        reply = self._ask("lane_claim", queue, {"lease_ms": arguments.number("lease_ms", lease_ms, 1)})
+        return LaneClaimed(*reply) if reply else None
+
+    def lane_pause(self, queue: str, group: bytes | str) -> None:
+        """Stop claims on one lane; its backlog stays."""
+        self._ask("lane_pause", queue, {"group": arguments.group(group)})
+
+    def lane_resume(self, queue: str, group: bytes | str) -> None:
+        """Let claims on one lane go on."""
+        self._ask("lane_resume", queue, {"group": arguments.group(group)})
+
+    def lane_limit(self, queue: str, group: bytes | str, limit: int) -> None:
+        """Let at most ``limit`` jobs of one lane be active at once."""
+        self._ask("lane_limit", queue, {"group": arguments.group(group), "limit": arguments.number("limit", limit, 0)})
+
+    def flow_add(
+        self,
+        queue: str,
+        payload: bytes | str,
+        children: Iterable[bytes | str | tuple[str | bytes, bytes | str]],
+        *,
+        policy: str | None = None,
+        id: str | bytes | None = None,
+    ) -> Flow:
+        """Add a parent that waits for ``children``: payloads, or (id, payload). Answers all their ids.
+
+        ``policy`` says what a dead child does: ``fp``, the default, kills the parent; ``id`` is counted as done.
+        Raises Duplicate with the parent's id when a row of any of them exists, WrongKind.
+        """
+        job_id = self._mint() if id is None else ids.check(id)
+        checked = arguments.children(children, self._mint, job_id)
+        values: Values = {
+            "id": job_id,
+            "payload": arguments.text("payload", payload),
+            "children": checked,
+            "policy": arguments.policy(policy),
+        }
+        if self._ask("flow_add", queue, values) == 0:
+            raise errors.Duplicate(job_id)
+        return Flow(job_id, tuple(child for child, _ in checked))
+
     def _ask(self, verb: str, queue: str, values: Values) -> Any:
         reply = self.perform(Call(verb, keys.check_queue(queue), values))
         if isinstance(reply, NotSent):
@@ -237,7 +293,7 @@ class Executor(ABC):
                 "EMQSTATE not active": lambda: errors.NotActive(verb, job_id),
                 "EMQSTATE not dead": lambda: errors.NotDead(verb, job_id),
                 "EMQFLOW": lambda: errors.FlowRow(verb, job_id),
-                "EMQKIND": lambda: errors.WrongKind(job_id),
+                "EMQKIND": lambda: errors.WrongKind(_strange(values)),
             }
             for beginning, make in about_job.items():
                 if text.startswith(beginning):
@@ -260,58 +316,11 @@ class Executor(ABC):
         return False
 
 
-def number(name: str, value: int, least: int) -> bytes:
-    """A count or a time in ms as it is sent, from ``least`` to 2^63-1. Raises TypeError, ValueError."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
-    if not least <= value <= I64_MAX:
-        raise ValueError(f"{name} must be from {least} to {I64_MAX}, not {value}")
-    return b"%d" % value
-
-
-def _token(token: Token) -> bytes:
-    if isinstance(token, bool) or not isinstance(token, (int, bytes)):
-        raise TypeError(f"token must be an int or the bytes of one, not {type(token).__name__}")
-    if isinstance(token, int) and not -I64_MAX - 1 <= token <= I64_MAX:
-        raise ValueError("token must be a 64-bit integer, as attempts is")
-    return token if isinstance(token, bytes) else b"%d" % token
-
-
-def _text(name: str, value: bytes | str) -> bytes:
-    if isinstance(value, str):
-        try:
-            return value.encode("utf-8")
-        except UnicodeEncodeError:
-            raise ValueError(f"{name} must be text that UTF-8 can write, or bytes") from None
-    if not isinstance(value, bytes):
-        raise TypeError(f"{name} must be bytes or str, not {type(value).__name__}")
-    return value
-
-
-def _pairs(pairs: Any) -> list[tuple[bytes, bytes]]:
-    if isinstance(pairs, (str, bytes)) or not isinstance(pairs, Iterable):
-        raise TypeError("pairs must be a sequence of (id, token)")
-    checked = []
-    for pair in pairs:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise TypeError("pairs must be a sequence of (id, token)")
-        checked.append((ids.check(pair[0]), _token(pair[1])))
-    if not checked:
-        raise ValueError("pairs must hold at least one (id, token)")
-    return checked
-
-
-def _payload(payload: bytes | str) -> bytes:
-    return _text("payload", payload)
-
-
-def _due(in_ms: int | None, at_ms: int | None) -> tuple[bytes, bytes]:
-    if (in_ms is None) == (at_ms is None):
-        raise TypeError("give either in_ms or at_ms")
-    if in_ms is not None:
-        return b"in", number("in_ms", in_ms, 0)
-    assert at_ms is not None
-    return b"at", number("at_ms", at_ms, 0)
+def _strange(values: Values) -> bytes:
+    """The id of a call that is no job's: the one that it is about, or the first such child of its flow."""
+    told: Mapping[str, Any] = values
+    everybody: list[bytes] = [told["id"], *(job_id for job_id, _ in told.get("children", ()))]
+    return next((job_id for job_id in everybody if job_id[:3] != ids.KIND), everybody[0])
 
 
 __all__ = ["Executor", "Token", "Told", "Traced"]

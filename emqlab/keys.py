@@ -6,6 +6,8 @@ import re
 VERSION_KEY = b"{emq}:version"
 VERSION = b"echomq:3.0.0"
 SLOTS = 16384
+#: What a flow's parent has besides its row: its row's key with one of these behind it (SPEC 4.4).
+FLOW_ENDS = (b":dependencies", b":processed", b":failed", b":unsuccessful")
 
 _NAME = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 

@@ -13,6 +13,21 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
+class LaneClaimed(Claimed):
+    """A lease on one job of a lane; ``group`` is the lane's name."""
+
+    group: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A parent's id and those of the children that it waits for."""
+
+    id: bytes
+    children: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Scheduled:
     """A failed job that waits for its next try."""
 

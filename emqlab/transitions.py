@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from emqlab import keys
 
-#: A step's named values: bytes, or the pairs of ``extends``.
+#: A step's named values: bytes, or pairs: those of ``extends``, the ``children`` of a flow.
 Values = Mapping[str, bytes | Sequence[tuple[bytes, bytes]]]
 
 
@@ -38,6 +38,12 @@ def _rows() -> list[Transition]:
                   | sweep_stalled | EMQ.STALLED.CHECK
     reap          | | active pending | base | reap | -
     reprocess     | id | row dead pending | id | reprocess | EMQ.REPROCESS
+    lane_enqueue  | id payload group | row base | id payload group | lane_enqueue | -
+    lane_claim    | lease_ms | base | lease_ms | lane_claim | -
+    lane_pause    | group | base | group | lane_pause | -
+    lane_resume   | group | base | group | lane_resume | -
+    lane_limit    | group limit | base | group limit | lane_limit | -
+    flow_add      | id payload children policy | base | id payload policy children | flow_add | -
     """
     out = []
     for line in table.strip().splitlines():
@@ -63,15 +69,8 @@ OF_COMMAND = {row.command: row for row in TRANSITIONS.values() if row.command}
 OF_SCRIPT = {row.script: row for row in TRANSITIONS.values() if row.script}
 #: The steps that both executors send as one plain write.
 PLAIN: dict[str, tuple[bytes, ...]] = {"pause": (b"HSET", b"paused", b"1"), "resume": (b"HDEL", b"paused")}
-#: Steps of lanes and flows: their values. No native verb serves them (SPEC 4.3, 4.4).
-UNSUPPORTED_NATIVELY: dict[str, tuple[str, ...]] = {
-    "lane_enqueue": ("id", "payload", "group"),
-    "lane_claim": ("lease_ms",),
-    "lane_pause": ("group",),
-    "lane_resume": ("group",),
-    "lane_limit": ("group", "limit"),
-    "flow_add": ("id", "payload", "children", "policy"),
-}
+#: Steps of lanes and flows: scripts alone know them (SPEC 4.3, 4.4).
+LANES_AND_FLOWS = tuple(verb for verb in TRANSITIONS if verb.startswith(("lane_", "flow_")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ class Call:
     args: tuple[bytes, ...] | None = None
 
     def wire(self) -> tuple[list[bytes], list[bytes]]:
-        """KEYS and ARGV, the same for both executors."""
+        """KEYS and ARGV, the same for both executors; a flow's child has more of both for its script (SPEC 4.4)."""
         transition = TRANSITIONS[self.verb]
         sent_keys = list(self.keys) if self.keys is not None else [self._key(name) for name in transition.keys]
         if self.args is not None:

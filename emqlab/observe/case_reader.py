@@ -5,17 +5,17 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from emqlab.arguments import POLICIES
 from emqlab.divergences import DIVERGENCES
 from emqlab.observe.case import BadCase, Case, Step, encoded
 from emqlab.observe.expectation import checked_expectation
-from emqlab.transitions import PLAIN, TRANSITIONS, UNSUPPORTED_NATIVELY
+from emqlab.transitions import PLAIN, TRANSITIONS
 
 _CASE_FIELDS = {"name", "queue", "about", "given", "when", "differs", "servers", "expect"}
 #: The furthest that one step may move the clock, either way: some 30 000 years.
 _FURTHEST_MS = 10**15
 #: How deep a case's JSON is looked at; every field that a case has is flatter.
 _DEEPEST = 100
-_POLICIES = (b"", b"fp", b"id")
 _WAITS = "may wait for ever"
 _ANSWERS = "changes how replies arrive on its connection"
 #: Raw commands that the runner can't go on after, and what each of them does.
@@ -187,8 +187,7 @@ class Reader:
     def verb_step(self, field_name: str, value: dict[str, Any]) -> Step:
         """A step that names a verb, with the values that go to the wire."""
         verb = value["verb"]
-        known = {**{name: row.values for name, row in TRANSITIONS.items()}, **UNSUPPORTED_NATIVELY}
-        known |= dict.fromkeys(PLAIN, ())
+        known = {**{name: row.values for name, row in TRANSITIONS.items()}, **dict.fromkeys(PLAIN, ())}
         if not isinstance(verb, str) or verb not in known:
             named = repr(verb) if isinstance(verb, str) else f"is {kind(verb)}"
             raise self.bad(f"{field_name}.verb", f"no verb {named}; the verbs are {', '.join(sorted(known))}")
@@ -220,7 +219,7 @@ class Reader:
             if child in ids:
                 raise self.bad(f"{field_name}.children[{i}][0]", f"the id {_told(child)} is there twice")
             ids.append(child)
-        if values["policy"] not in _POLICIES:
+        if values["policy"].decode("latin-1") not in ("", *POLICIES):
             raise self.bad(f"{field_name}.policy", f"no policy {_told(values['policy'])}; it is fp, id or empty")
 
     def pairs(self, field_name: str, value: Any) -> list[tuple[bytes, bytes]]:

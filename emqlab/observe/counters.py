@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from emqlab import keys
 from emqlab.observe.run import Run
 from emqlab.observe.snapshot import Key, Snapshot
-from emqlab.observe.state import FLOWS, part_of
+from emqlab.observe.state import part_of
 from emqlab.observe.trace import Frame, frames
-from emqlab.observe.words import shown
+from emqlab.observe.words import FLOW_KEYS, shown
 
 COUNTERS = ("attempts", "failures", "stalled")
 EPOCH = "lease_epoch"
@@ -47,16 +47,19 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """One id's counters, its epoch, the queue's metrics, and how each slot was touched.
+    """One id's counters, its epoch, the queue's metrics and lanes, and how each slot was touched.
 
-    ``touch`` has a word for ``attempts``, ``failures``, ``stalled``, ``lease_epoch`` and ``metrics:<name>``:
-    ``untouched``, ``read``, ``written`` or ``read and written``.
+    ``gactive`` has a counter for each group; ``dependencies`` is what the id, as a flow's parent, waits for. ``touch``
+    has a word for ``attempts``, ``failures``, ``stalled``, ``lease_epoch``, ``metrics:<name>``, ``gactive.<group>`` and
+    ``dependencies``: ``untouched``, ``read``, ``written`` or ``read and written``.
     """
 
     id: bytes
     counters: Mapping[str, Counter]
     epoch: Epoch
     metrics: Mapping[str, Counter]
+    gactive: Mapping[str, Counter] = field(default_factory=dict)
+    dependencies: Counter = Counter(None, None)
     touch: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -72,12 +75,18 @@ def ledger(run: Run, job_id: bytes) -> Ledger:
     names = {"completed", "failed", *metrics_was, *metrics_now}
     slots = {**{name: f"row.{name}" for name in (*COUNTERS, EPOCH)}}
     slots |= {f"metrics:{name}": f"metrics:{name}.count" for name in sorted(names)}
+    lanes_was, lanes_now = _lanes(run.before, queue), _lanes(run.after, queue)
+    groups = sorted({*lanes_was, *lanes_now})
+    slots |= {f"gactive.{group}": f"gactive.{group}" for group in groups}
+    slots["dependencies"] = f"job:{shown(job_id)}:dependencies"
     told = frames(run, subject=job_id)
     return Ledger(
         id=job_id,
         counters={name: Counter(was.get(name), now.get(name)) for name in COUNTERS},
         epoch=Epoch(_epoch(was.get(EPOCH), run.run_id), _epoch(now.get(EPOCH), run.run_id)),
         metrics={name: Counter(metrics_was.get(name), metrics_now.get(name)) for name in sorted(names)},
+        gactive={name: Counter(lanes_was.get(name), lanes_now.get(name)) for name in groups},
+        dependencies=Counter(_waits(run.before, queue, job_id), _waits(run.after, queue, job_id)),
         touch={name: touch(told, slot) for name, slot in slots.items()},
     )
 
@@ -99,7 +108,7 @@ def touch(told: Iterable[Frame], slot: str) -> str:
 def ids_of(run: Run) -> list[bytes]:
     """Every id that has a row before or after the run, in byte order."""
     row = keys.row(run.case.queue, b"")
-    names = {name for name in (*run.before, *run.after) if name.startswith(row) and not name.endswith(FLOWS)}
+    names = {name for name in (*run.before, *run.after) if name.startswith(row) and not name.endswith(FLOW_KEYS)}
     return sorted(name[len(row) :] for name in names)
 
 
@@ -115,6 +124,19 @@ def _row(snapshot: Snapshot, queue: bytes, job_id: bytes) -> dict[str, str]:
     if key is None or key.type != "hash":
         return {}
     return {shown(pair[0]): shown(pair[1]) for pair in key.value if isinstance(pair, tuple)}
+
+
+def _lanes(snapshot: Snapshot, queue: bytes) -> dict[str, str]:
+    """How many jobs each lane runs, by group."""
+    key = snapshot.get(keys.base(queue) + b"gactive")
+    found = key.pairs() if key is not None and key.type == "hash" else {}
+    return {shown(group): shown(busy) for group, busy in found.items()}
+
+
+def _waits(snapshot: Snapshot, queue: bytes, job_id: bytes) -> str | None:
+    """How many children the id waits for, as stored."""
+    key = snapshot.get(keys.row(queue, job_id) + b":dependencies")
+    return shown(key.value) if key is not None and isinstance(key.value, bytes) else None
 
 
 def _metrics(snapshot: Snapshot, queue: bytes) -> dict[str, str]:

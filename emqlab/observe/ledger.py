@@ -6,12 +6,16 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from emqlab.observe.shorthand import short_ids
 from emqlab.observe.walk import Moment, Recording, State, ordered
 
 COUNTERS = ("attempts", "failures", "stalled", "lease_epoch")
-EXTRAS = ("state", "last_error", "payload", "group", "parent")
+EXTRAS = ("state", "last_error", "payload", "group", "parent", "parent_policy")
 
-_COUNTED = re.compile(r"(row/(attempts|failures|stalled)$|metrics/|other/gactive)")
+_COUNTED = re.compile(r"(row/(attempts|failures|stalled)$|metrics/|other/gactive|other/job:[^ ]*:dependencies$)")
+_OF_A_FLOW = re.compile(r"job:(.*):(dependencies|processed|failed|unsuccessful)(?: (.*))?", re.DOTALL)
+#: A list or a set of plain words, as JSON text.
+_WORDS = re.compile(r'\["[^",\[\]\\]+"(, "[^",\[\]\\]+")*\]')
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
@@ -80,17 +84,31 @@ def _delta(was: str | None, now: str | None) -> str:
 
 
 def show(value: str | None, field: str, recording: Recording) -> str:
-    """How a stored text reads in the ledger."""
+    """How a stored text reads in the ledger; a list of plain words without its quotes, as in a reply."""
     if value is None:
         return "0" if field.startswith("metrics/") else "absent"
     if field == "row/lease_epoch":
         return "this epoch" if value == recording["run_id"] else "earlier epoch"
+    if field.startswith("other/") and _WORDS.fullmatch(value):
+        return value.replace('"', "")
     return value if value != "" else '""'
 
 
 def label(field: str) -> str:
-    """The ledger's name for a field: ``attempts``, ``metrics:failed``, ``gactive blue``."""
-    return re.sub(r"^(row|other)/", "", field).replace("metrics/", "metrics:", 1)
+    """The ledger's name for a field: ``attempts``, ``metrics:failed``, ``gactive blue``.
+
+    Of a flow's keys the parent's id is said where there is no child's: ``dependencies …EJfs``, ``processed …EJft``.
+    """
+    name = re.sub(r"^(row|other)/", "", field).replace("metrics/", "metrics:", 1)
+    of_a_flow = _OF_A_FLOW.fullmatch(name)
+    if of_a_flow is None:
+        return name
+    parent, what, child = of_a_flow.groups()
+    return short_ids(f"{what} {parent if child is None else child}")
+
+
+def _never(lines: Sequence[Line]) -> bool:
+    return all(ln.was is None and ln.now is None for ln in lines)
 
 
 def fields(recording: Recording, columns: Sequence[Sequence[Moment]]) -> list[str]:
@@ -98,7 +116,8 @@ def fields(recording: Recording, columns: Sequence[Sequence[Moment]]) -> list[st
     out = [f"row/{name}" for name in COUNTERS]
     for name in EXTRAS:
         lines = [line(recording, f"row/{name}", m) for ms in columns for m in ms]
-        if any(ln.kind != "u" or ln.changed for ln in lines):
+        # The policy is asked of every job that fails; a job that has none needs no line.
+        if any(ln.kind != "u" or ln.changed for ln in lines) and not (name == "parent_policy" and _never(lines)):
             out.append(f"row/{name}")
     seen = [m.state for ms in columns for m in ms]
     for group in ("metrics", "other"):

@@ -14,7 +14,7 @@ from emqlab.observe.subject import subject_of
 from emqlab.observe.trace import Detail, Frame, frames
 from emqlab.observe.walk import merge
 from emqlab.observe.words import rank_of, short, shown
-from emqlab.transitions import PLAIN, TRANSITIONS, UNSUPPORTED_NATIVELY
+from emqlab.transitions import PLAIN, TRANSITIONS
 
 if TYPE_CHECKING:
     from emqlab.lab import Lab
@@ -196,7 +196,7 @@ def _title(verbs: Iterable[str], native: bool) -> str:
 
 
 def _file(verb: str, native: bool) -> str:
-    if verb in PLAIN or verb in UNSUPPORTED_NATIVELY:
+    if verb in PLAIN:
         return verb
     transition = TRANSITIONS[verb]
     return (transition.command if native else transition.script) or verb

@@ -8,12 +8,12 @@ import redis
 
 from emqlab import errors
 from emqlab.executor import Executor, Traced
-from emqlab.observe.case import BadCase, Case, Step, World, substitute
+from emqlab.observe.case import Case, Step, World, substitute
 from emqlab.observe.snapshot import Snapshot, snapshot_json, take
-from emqlab.replies import ERROR_REPLIES, ErrorReply, Json, NotSent, ask, error_reply, reply_json
+from emqlab.replies import ERROR_REPLIES, ErrorReply, Json, ask, error_reply, reply_json
 from emqlab.servers.bounds import DATA, CannotRun
 from emqlab.servers.server import Server
-from emqlab.transitions import UNSUPPORTED_NATIVELY, Call
+from emqlab.transitions import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +91,12 @@ def run_case(
     """Run ``case`` on one executor, on an empty queue of its own.
 
     ``traced`` keeps every command run inside a transition; ``before`` the state after ``given``. Both cost time and
-    change nothing. Raises ServerLost when the server went away, BadCase for a step that this release lacks, CannotRun
-    when a user's server holds something where the case would be run.
+    change nothing. Raises ServerLost when the server went away, CannotRun when a user's server holds something where
+    the case would be run.
     """
     why = _cannot(server, case)
     if why:
         return Skipped(case, executor, server.name, why)
-    if executor != "native" and any(verb in UNSUPPORTED_NATIVELY for verb in case.verbs):
-        raise BadCase(f"{case.name}: when: this release has no scripts for lanes and flows; run it natively")
     with server.lock:
         try:
             server.admit(case.queue, *_sent(case))
@@ -128,7 +126,7 @@ def _sent(case: Case) -> tuple[list[tuple[bytes, ...]], list[Call]]:
     """What a case sends: its raw commands and its transitions, with any time and any epoch put in."""
     world = World(0, b"")
     raw = [*case.given, *(step.command for step in case.when if step.command is not None)]
-    calls = [step.call(case.queue, world) for step in case.when if step.verb and step.verb not in UNSUPPORTED_NATIVELY]
+    calls = [step.call(case.queue, world) for step in case.when if step.verb]
     return [tuple(substitute(item, case.queue, world) for item in command) for command in raw], calls
 
 
@@ -182,10 +180,7 @@ class _Running:
         sent: tuple[bytes, ...] | None = None
         if step.verb is not None:
             call = step.call(self.case.queue, self._world())
-            if step.verb in UNSUPPORTED_NATIVELY:
-                reply = NotSent(step.verb)
-                traced = Traced((), (), reply)
-            elif self.traced:
+            if self.traced:
                 traced = self.executor.trace(call)
                 reply = traced.reply
             else:

@@ -17,11 +17,16 @@ def brief(text: Json, recording: Recording) -> str:
     """A key, an id, an epoch or a time as a narrow column shows it (``row``, ``…EJfs``, ``now+30000``)."""
     out = _text(text).replace(f"emq:{{{recording['queue']}}}:", "").replace("{emq}:", "", 1) or "base"
     out = out.replace(f"job:{recording['subject']}", "row")
-    out = _RUN_ID.sub(r"\1…", _ID.sub(r"…\1", out))
+    out = _RUN_ID.sub(r"\1…", short_ids(out))
     if not _TIME.fullmatch(out):
         return out
     away = int(out) - int(recording["now_ms"])
     return "now" if away == 0 else f"now{'+' if away > 0 else '−'}{abs(away)}"
+
+
+def short_ids(text: str) -> str:
+    """A text with every id in it cut to its last four characters: ``…EJfs``."""
+    return _ID.sub(r"…\1", text)
 
 
 def _text(value: Json) -> str:

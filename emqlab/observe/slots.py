@@ -10,14 +10,15 @@ from emqlab.replies import ErrorReply
 #: What was read and what was written, in the order of the command.
 Touched = tuple[list[str], list[str]]
 
-_BOTH = {b"HINCRBY", b"ZPOPMIN"}
+_BOTH = {b"HINCRBY", b"ZPOPMIN", b"DECR", b"LMOVE"}
 
 
 def touched(told: Told, queue: bytes, subject: bytes) -> Touched:
     """The slots read and written. The subject's row is ``row``, another's ``job:<id>``.
 
-    HINCRBY and ZPOPMIN read and write; a write that failed writes nothing, but such a one has read. A removal of what
-    is not there (ZREM, HDEL answering 0, an empty pop) wrote nothing either: it has only looked.
+    HINCRBY, DECR, ZPOPMIN and LMOVE read and write; a write that failed writes nothing, but such a one has read. A
+    removal of what is not there (ZREM, HDEL, SREM answering 0, an empty pop) and SADD of what is there wrote nothing
+    either: it has only looked.
     """
     command = told.command
     if len(command) < 2:
@@ -45,8 +46,10 @@ def _slots(command: Sequence[bytes], queue: bytes, subject: bytes) -> list[str]:
     name, key = command[0], command[1]
     if name in (b"HGET", b"HINCRBY"):
         return [slot_of(key, queue, subject, command[2])]
-    if name == b"HDEL":
+    if name in (b"HDEL", b"HMGET"):
         return [slot_of(key, queue, subject, field) for field in command[2:]]
     if name == b"HSET":
         return [slot_of(key, queue, subject, field) for field in command[2::2]]
+    if name == b"LMOVE":
+        return list(dict.fromkeys(slot_of(one, queue, subject) for one in command[1:3]))
     return [slot_of(key, queue, subject)]

@@ -5,11 +5,10 @@ from typing import Any
 
 from emqlab import keys
 from emqlab.observe.snapshot import Key, Snapshot
-from emqlab.observe.words import shown
+from emqlab.observe.words import FLOW_KEYS, shown
 from emqlab.replies import ErrorReply, NotSent
 
 SETS = ("pending", "active", "schedule", "dead")
-FLOWS = (b":dependencies", b":processed", b":failed", b":unsuccessful")
 
 #: ``rows``, ``sets``, ``metrics``, ``other``: plain dicts of texts.
 State = dict[str, dict[str, Any]]
@@ -35,7 +34,7 @@ def part_of(name: bytes, key: Key | None, queue: bytes) -> State:
     base = keys.base(queue)
     short = name[len(base) :] if name.startswith(base) else b""
     label = shown(short or name)
-    if short.startswith(b"job:") and not short.endswith(FLOWS):
+    if short.startswith(b"job:") and not short.endswith(FLOW_KEYS):
         return {"rows": {} if key is None else {shown(short[4:]): _fields(key)}}
     if label in SETS or (short.startswith(b"g:") and short.endswith(b":pending")):
         if key is None:

@@ -26,7 +26,7 @@ __all__ = ["MEMBERS", "Detail", "Frame", "NotReproduced", "frames"]
 Detail = Literal["commands", "calls"]
 
 #: Transitions that judge several jobs: their rows are told apart by the job.
-MEMBERS = frozenset({"promote", "reap", "stalled_check", "extends"})
+MEMBERS = frozenset({"promote", "reap", "stalled_check", "extends", "flow_add"})
 
 
 class NotReproduced(RuntimeError):
@@ -267,6 +267,6 @@ def _whole(telling: _Telling, group: list[Frame]) -> Frame:
 
 
 def _token(at: words.At) -> str | None:
-    if at.verb == "claim":
+    if at.verb in ("claim", "lane_claim"):
         return str(at.reply[2]) if isinstance(at.reply, list) and at.reply else None
     return words.shown(at.value("token")) if "token" in at.values else None

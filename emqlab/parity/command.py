@@ -22,7 +22,6 @@ from emqlab.parity.explain import misnamed, told
 from emqlab.parity.report import table
 from emqlab.servers.bounds import CannotRun
 from emqlab.servers.server import Server
-from emqlab.transitions import UNSUPPORTED_NATIVELY
 
 HELD, DID_NOT_HOLD, UNUSABLE, LOST = 0, 1, 2, 3
 _ENDINGS = (".json", ".jsonl")
@@ -222,7 +221,6 @@ def run(
     with contextlib.ExitStack() as closing:
         try:
             cases = read_cases(paths)
-            _runnable(cases, executor)
             lab = closing.enter_context(open_lab(server))
             executors = chosen(lab, names, native)
         except (ValueError, errors.WrongVersion) as error:
@@ -250,16 +248,3 @@ def run(
 def _lost(error: Exception) -> int:
     print(f"emqlab run: the server was lost: {escaped(str(error))}; start it and run again", file=sys.stderr)
     return LOST
-
-
-def _runnable(cases: list[Case], executor: str) -> None:
-    """Refuse what this release has no script for, before anything is run."""
-    if executor == "native":
-        return
-    for case in cases:
-        for place, step in enumerate(case.when):
-            if step.verb in UNSUPPORTED_NATIVELY:
-                raise BadCase(
-                    f"{case.where}: {case.name}: when[{place}].verb: {step.verb}: this release has no scripts for lanes"
-                    " and flows; use --executor native"
-                )

@@ -1,6 +1,7 @@
 """Whether two runs agree, and whether a run is what its case expects (SPEC 6, 8)."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -19,6 +20,8 @@ _RUNTIME = (
     "ERR Command arguments must be strings",
     "ERR Script attempted to set global",
 )
+#: What real servers add to the text of an error that a script raised (SPEC 6, number 25).
+_ADDED = re.compile(r" script: ([0-9a-f]+, )?on @user_script.*$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def plain_error(text: str) -> str:
     """An error's text without what a server adds when a script raised it."""
     if text.startswith(_RUNTIME):
         return "ERR"
-    return text.split(" script: ", 1)[0]
+    return _ADDED.sub("", text)
 
 
 def _key_difference(name: bytes, scripted: Run, native: Run) -> Difference | None:

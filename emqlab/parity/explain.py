@@ -13,7 +13,7 @@ from emqlab.parity.declared import visible
 from emqlab.parity.declared.doubt import doubtful
 from emqlab.parity.model import Error, Held, Reply, Unsupported, World, native, scripted
 from emqlab.parity.raw import NotFollowed, apply
-from emqlab.transitions import UNSUPPORTED_NATIVELY
+from emqlab.transitions import LANES_AND_FLOWS
 
 #: Fields that only native verbs write, with the number that says so: they part the rows and little else.
 _MARKS = {b"lease_epoch": 8, b"failures": 9}
@@ -33,7 +33,7 @@ _OF_VERB = {
     "stalled_check": frozenset({7, 15, 16, 17, 18, 19, 23, 24}),
     "reprocess": frozenset({7, 23}),
     "reap": frozenset({20}),
-    **dict.fromkeys(UNSUPPORTED_NATIVELY, frozenset({20})),
+    **dict.fromkeys(LANES_AND_FLOWS, frozenset({20})),
 }
 
 
@@ -139,8 +139,6 @@ class _Followed:
         marked = set(self._all_marks())
         one = scripted(self.scripted, self.case.queue, verb, step.values)
         other = native(self.native, self.case.queue, verb, step.values)
-        if verb in UNSUPPORTED_NATIVELY and isinstance(one, Unsupported):
-            raise NotFollowed
         both = (ours & theirs) - doubt
         # A refusal's number may stand alone in a case, whatever its other steps show (SPEC 6).
         self.refused |= (one != other or bool(ours | theirs)) and (_is_refusal(one) or _is_refusal(other))

@@ -1,7 +1,9 @@
 """What holds of a sound queue, checked on every transition: what one step broke that was whole before."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from emqlab.keys import FLOW_ENDS
 from emqlab.parity.model import Held, Zset
 from emqlab.parity.trials.trial import BASE
 
@@ -12,6 +14,8 @@ INVARIANTS: dict[str, str] = {
     "attempts": "attempts never falls",
     "balance": "enqueued = live + completed + dead",
     "payload": "a payload keeps its bytes",
+    "slots": "a group's gactive is how many of its jobs are active",
+    "children": "a parent that waits has as many dependencies as living children",
     "no-ttl": "no key is given a time to live",
 }
 #: What the scripts are known to break, and the divergence by which the native verbs don't: (invariant, verb) -> number.
@@ -28,6 +32,10 @@ KNOWN: dict[tuple[str, str], int] = {
     ("one-set", "reprocess"): 23,
     ("one-set", "enqueue"): 23,
     ("one-set", "schedule"): 23,
+    ("one-set", "complete"): 10,
+    ("one-set", "lane_enqueue"): 20,
+    ("one-set", "lane_claim"): 20,
+    ("one-set", "flow_add"): 20,
     ("no-ghost", "complete"): 13,
     ("balance", "complete"): 23,
     ("balance", "stalled_check"): 16,
@@ -35,33 +43,53 @@ KNOWN: dict[tuple[str, str], int] = {
     ("balance", "reap"): 20,
     ("balance", "enqueue"): 23,
     ("balance", "schedule"): 23,
+    ("balance", "fail"): 10,
+    ("balance", "lane_enqueue"): 20,
+    ("balance", "flow_add"): 20,
+    ("slots", "delay"): 10,
+    ("slots", "extend"): 12,
+    ("slots", "extends"): 12,
+    ("slots", "lane_claim"): 20,
+    ("children", "complete"): 10,
+    ("children", "fail"): 10,
+    ("children", "delay"): 12,
 }
+#: What either executor is known to break, and the hazard that says so (SPEC 7): (invariant, verb) -> number.
+HAZARDS: dict[tuple[str, str], int] = {
+    ("slots", "claim"): 10,
+    ("children", "stalled_check"): 9,
+    # A parent's id that is used again has the first one's children, too.
+    ("children", "flow_add"): 3,
+    # Its death was told; it can die again, and is told again.
+    ("children", "reprocess"): 13,
+}
+_ADDS = ("enqueue", "schedule", "lane_enqueue", "flow_add")
 _SETS = tuple(BASE + name for name in (b"pending", b"active", b"schedule", b"dead"))
 _JOB = BASE + b"job:"
+_LANE = BASE + b"g:"
 _COMPLETED = BASE + b"metrics:completed"
 
 Keys = Mapping[bytes, Held]
 
 
 def known(executor: str, code: str, verb: str) -> bool:
-    """Whether it is documented that this executor's verb breaks this invariant; no native verb may break any."""
-    return executor == "scripted" and (code, verb) in KNOWN
+    """Whether it is documented that this executor's verb breaks this invariant."""
+    return (code, verb) in HAZARDS or (executor == "scripted" and (code, verb) in KNOWN)
 
 
 def broken(verb: str, reply: object, before: Keys, after: Keys) -> Iterator[str]:
-    """The codes of what one transition broke. Jobs of lanes and flows have places of their own and are left out."""
+    """The codes of what one transition broke. What was broken before it is not its doing."""
     if before == after:
         return
-    ids = _ids(before) | _ids(after)
+    was_in, is_in = _places(before), _places(after)
+    ids = {name[len(_JOB) :] for keys in (before, after) for name in keys if name.startswith(_JOB)}
+    rows = {job for job in ids if not job.endswith(FLOW_ENDS)} | set(was_in) | set(is_in)
     entered = completed = 0
-    for job in ids:
+    for job in rows:
         row, made = before.get(_JOB + job), after.get(_JOB + job)
-        if _elsewhere(row) or _elsewhere(made):
-            continue
-        was, now = _places(before, job), _places(after, job)
-        # What was broken before this step is not this step's doing.
-        if was == (row is not None):
-            if made is not None and now != 1:
+        was, now = was_in[job], is_in[job]
+        if was == _due(row):
+            if made is not None and now != _due(made):
                 yield "one-set"
             if made is None and now:
                 yield "no-ghost"
@@ -74,27 +102,51 @@ def broken(verb: str, reply: object, before: Keys, after: Keys) -> Iterator[str]
                 yield "payload"
     if not _balanced(verb, reply, before, after, entered, completed):
         yield "balance"
+    if _slots_right(before) and not _slots_right(after):
+        yield "slots"
+    if _children_right(before) and not _children_right(after):
+        yield "children"
 
 
-def _ids(keys: Keys) -> set[bytes]:
-    found = {name[len(_JOB) :] for name in keys if name.startswith(_JOB)}
-    for name in _SETS:
-        members = keys.get(name)
-        if isinstance(members, Zset):
-            found.update(members)
+def _places(keys: Keys) -> Counter[bytes]:
+    """In how many sets each id stands: the four, and the lanes."""
+    found: Counter[bytes] = Counter()
+    for name, held in keys.items():
+        if isinstance(held, Zset) and (name in _SETS or (name.startswith(_LANE) and name.endswith(b":pending"))):
+            found.update(held.keys())
     return found
 
 
-def _elsewhere(row: Held | None) -> bool:
-    return isinstance(row, dict) and not isinstance(row, Zset) and (b"group" in row or b"parent" in row)
+def _due(row: Held | None) -> int:
+    """In how many sets a row's id should stand: in one, but a parent that waits for its children in none."""
+    return 0 if row is None or _fields(row).get(b"state") == b"awaiting_children" else 1
 
 
-def _places(keys: Keys, job: bytes) -> int:
-    places = 0
-    for name in _SETS:
-        members = keys.get(name)
-        places += isinstance(members, Zset) and job in members
-    return places
+def _fields(row: Held | None) -> Mapping[bytes, bytes]:
+    return row if isinstance(row, dict) and not isinstance(row, Zset) else {}
+
+
+def _slots_right(keys: Keys) -> bool:
+    slots, active = _fields(keys.get(BASE + b"gactive")), keys.get(BASE + b"active")
+    counted = Counter(
+        _fields(keys.get(_JOB + job)).get(b"group") for job in (active if isinstance(active, Zset) else ())
+    )
+    groups = {*slots, *counted} - {None}
+    return all(slots.get(group, b"0") == b"%d" % counted[group] for group in groups if group is not None)
+
+
+def _children_right(keys: Keys) -> bool:
+    """Whether each parent that waits for its children waits for those that live."""
+    living: Counter[bytes] = Counter()
+    waiting: list[bytes] = []
+    for name, held in keys.items():
+        if name.startswith(_JOB):
+            row = _fields(held)
+            if b"parent" in row and row.get(b"state") != b"dead":
+                living[row[b"parent"]] += 1
+            if row.get(b"state") == b"awaiting_children":
+                waiting.append(name[len(_JOB) :])
+    return all(keys.get(_JOB + job + b":dependencies") == b"%d" % living[job] for job in waiting)
 
 
 def _count(stored: object) -> int:
@@ -102,8 +154,10 @@ def _count(stored: object) -> int:
 
 
 def _balanced(verb: str, reply: object, before: Keys, after: Keys, entered: int, completed: int) -> bool:
-    """Rows come by an enqueue that says so, and go by a complete that says so and counts it."""
-    if entered != (1 if verb in ("enqueue", "schedule") and reply == 1 else 0):
+    """Rows come by a step that adds them and says so, and go by a complete that says so and counts it."""
+    if entered != 0 and not (verb in _ADDS and reply == 1 and (entered == 1 or verb == "flow_add")):
+        return False
+    if entered == 0 and verb in _ADDS and reply == 1:
         return False
     if completed != (1 if verb == "complete" and reply == 1 else 0):
         return False

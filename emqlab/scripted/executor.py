@@ -5,10 +5,11 @@ from typing import Any
 
 import redis
 
-from emqlab import errors, keys
-from emqlab.executor import Executor, Told, Traced, number
+from emqlab import arguments, errors, keys
+from emqlab.executor import Executor, Told, Traced
 from emqlab.outcomes import Claimed
-from emqlab.replies import ErrorReply, NotSent, settled
+from emqlab.replies import ErrorReply, NotSent
+from emqlab.scripted.looks import ADDS, CLAIMS, Wire, look, stops, wire
 from emqlab.scripted.scripts import SCRIPTS, Script
 from emqlab.transitions import PLAIN, TRANSITIONS, Call
 
@@ -25,8 +26,8 @@ class ScriptedExecutor(Executor):
 
     def claim_v1(self, queue: str, *, lease_ms: int = 30_000) -> Claimed | None:
         """The older claim, which leases ghosts too; kept for the lesson that shows why it was changed."""
-        call = Call("claim", keys.check_queue(queue), {"lease_ms": number("lease_ms", lease_ms, 1)})
-        if self._paused(call)[0]:
+        call = Call("claim", keys.check_queue(queue), {"lease_ms": arguments.number("lease_ms", lease_ms, 1)})
+        if stops(call, self._looked(call)[0]):
             return None
         reply = self._run(self._scripts["claim_v1"], *call.wire())
         if isinstance(reply, ErrorReply):
@@ -34,91 +35,82 @@ class ScriptedExecutor(Executor):
         return Claimed(reply[0], reply[1], reply[2]) if reply else None
 
     def perform_many(self, calls: Sequence[Call]) -> list[Any]:
-        """Send many transitions in one pipeline; the replies in their order, as ``perform`` gives them.
+        """Send many transitions in few round trips; the replies in their order, as ``perform`` gives them.
 
-        A script cache that is emptied on the way costs a second round trip, never a step: a forgotten script had no
-        effect, so it is sent again as text. Raises ServerLost.
+        A script's first call sends its text, so that all are run in order. A script cache that is emptied on the way
+        costs another round trip, never a step: what the server has forgotten had no effect, so it is sent again as
+        text, behind the others. Raises ServerLost.
         """
-        replies: list[Any] = [None] * len(calls)
-        pipe = self._client.pipeline(transaction=False)
-        sent: list[tuple[int, Script]] = []
-        for place, call in enumerate(calls):
-            script = self._script(call)
-            if call.verb in PLAIN or script is None or call.verb == "claim":
-                # A claim reads the pause flag in a round trip of its own: what came before it must be done by then.
-                self._flush(pipe, sent, calls, replies)
-                replies[place] = self.perform(call)
-                continue
-            sent_keys, args = call.wire()
-            command = ("EVALSHA", script.sha, len(sent_keys), *sent_keys, *args)
-            pipe.execute_command(*command)
-            sent.append((place, script))
-        self._flush(pipe, sent, calls, replies)
-        return replies
+        replies: list[Any] = []
+        together: list[Call] = []
+        for call in calls:
+            # What the host looks at must be as the calls before it leave it: a pause flag, a row that is new.
+            if call.verb in CLAIMS or (look(call) and any(earlier.verb in ADDS for earlier in together)):
+                replies += self._together(together, set())
+                together = []
+            together.append(call)
+        return replies + self._together(together, set())
 
     def perform_each(self, calls: Sequence[Call]) -> list[Any]:
-        """Perform many transitions, each on a queue of its own: the looks at pause flags first, then all the scripts.
+        """Perform many transitions, each on a queue of its own: the host's own looks first, then all the scripts.
 
         A script that the server has forgotten is sent again as text.
         """
+        return self._together(calls, {script.sha for script in self._scripts.values()})
+
+    def _together(self, calls: Sequence[Call], known: set[bytes]) -> list[Any]:
+        """The looks in one round trip, then the scripts in one; a script that is not ``known`` goes as text, once.
+
+        A look sees nothing of what the calls before it do, which must change nothing that is looked at.
+        """
+        asked = self._looked_all(calls)
         replies: list[Any] = [None] * len(calls)
-        claims = [place for place, call in enumerate(calls) if call.verb == "claim"]
-        asked = self._send_all([self._pause_flag(calls[place]) for place in claims])
-        paused = {place for place, reply in zip(claims, asked, strict=True) if reply is not None}
         sent: list[tuple[int, Script | None]] = []
         commands: list[tuple[bytes | int, ...]] = []
+        wires: dict[int, Wire] = {}
         for place, call in enumerate(calls):
             script = self._script(call)
-            if place in paused:
-                replies[place] = []
-            elif call.verb in PLAIN:
+            if call.verb in PLAIN:
                 sent.append((place, None))
                 commands.append(tuple(call.plain()))
             elif script is None:
                 replies[place] = NotSent(call.verb)
+            elif place in asked and stops(call, asked[place]):
+                replies[place] = []
             else:
-                sent_keys, args = call.wire()
+                wires[place] = sent_keys, args = wire(call, asked.get(place))
                 sent.append((place, script))
-                commands.append((b"EVALSHA", script.sha, len(sent_keys), *sent_keys, *args))
+                sent_as = (b"EVALSHA", script.sha) if script.sha in known else (b"EVAL", script.text)
+                known.add(script.sha)
+                commands.append((*sent_as, len(sent_keys), *sent_keys, *args))
         for (place, script), reply in zip(sent, self._send_all(commands), strict=True):
-            replies[place] = self._known(script, calls[place], reply) if script else reply
+            replies[place] = self._again(script, *wires[place]) if script and _forgotten(reply) else reply
         return replies
 
     def load(self) -> None:
         """Have the server know every script's text, so that none is sent again when many are performed."""
         self._send_all([(b"SCRIPT", b"LOAD", script.text) for script in self._scripts.values()])
 
-    def _flush(self, pipe: Any, sent: list[tuple[int, Script]], calls: Sequence[Call], replies: list[Any]) -> None:
-        if not sent:
-            return
-        try:
-            answers = pipe.execute(raise_on_error=False)
-        except (redis.ConnectionError, redis.TimeoutError) as error:
-            raise errors.ServerLost(str(error)) from error
-        for (place, script), answer in zip(sent, answers, strict=True):
-            replies[place] = self._known(script, calls[place], settled(answer))
-        sent.clear()
-
     def _perform(self, call: Call) -> Any:
         script = self._script(call)
         if script is None:
             return NotSent(call.verb)
-        if call.verb == "claim" and self._paused(call)[0]:
-            return []
-        return self._run(script, *call.wire())
+        asked = self._looked(call)[0] if look(call) else None
+        return [] if stops(call, asked) else self._run(script, *wire(call, asked))
 
     def _trace(self, call: Call) -> Traced:
         script = self._script(call)
         if script is None:
             return Traced((), (), NotSent(call.verb))
         told: list[Told] = []
-        sent_keys, args = call.wire()
+        asked = None
+        if look(call):
+            asked, seen = self._looked(call)
+            told.append(seen)
+        sent_keys, args = wire(call, asked)
         sent = (b"EVALSHA", script.name.encode() + b".lua", b"%d" % len(sent_keys), *sent_keys, *args)
-        if call.verb == "claim":
-            paused, asked = self._paused(call)
-            told.append(asked)
-            if paused:
-                return Traced(sent, tuple(told), [])
+        if stops(call, asked):
+            return Traced(sent, tuple(told), [])
         answer = self._send(b"EVAL", script.traced, len(sent_keys), *sent_keys, *args)
         if isinstance(answer, ErrorReply):
             return Traced(sent, tuple(told), answer)
@@ -126,25 +118,29 @@ class ScriptedExecutor(Executor):
         told += [_told(int(line), tuple(command), _unbox(reply)) for line, command, reply in lines]
         return Traced(sent, tuple(told), _unbox(boxed))
 
-    def _paused(self, call: Call) -> tuple[bool, Told]:
-        """The host's own look at the pause flag. Any reply but nil is a yes, an error reply too."""
-        command = self._pause_flag(call)
+    def _looked(self, call: Call) -> tuple[Any, Told]:
+        """What the host's own look was answered, and how it is told. A lost connection reads as not paused.
+
+        Raises ServerLost where it is a parent that is looked for: nothing was done yet, and a child that is taken for
+        a flat job would leave its parent waiting.
+        """
+        command = look(call)
         try:
             reply = self._send(*command)
         except errors.ServerLost as error:
-            return False, Told("host", command, ErrorReply(str(error)))
-        return reply is not None, Told("host", command, reply)
+            if call.verb not in CLAIMS:
+                raise
+            return None, Told("host", command, ErrorReply(str(error)))
+        return reply, Told("host", command, reply)
 
-    def _pause_flag(self, call: Call) -> tuple[bytes, ...]:
-        return (b"HGET", keys.base(call.queue) + b"meta", b"paused")
+    def _looked_all(self, calls: Sequence[Call]) -> dict[int, Any]:
+        """The replies to the looks of many calls, by the calls' places."""
+        places = [place for place, call in enumerate(calls) if self._script(call) and look(call)]
+        return dict(zip(places, self._send_all([look(calls[place]) for place in places]), strict=True))
 
     def _run(self, script: Script, sent_keys: list[bytes], args: list[bytes]) -> Any:
         reply = self._send(b"EVALSHA", script.sha, len(sent_keys), *sent_keys, *args)
         return self._again(script, sent_keys, args) if _forgotten(reply) else reply
-
-    def _known(self, script: Script, call: Call, reply: Any) -> Any:
-        """The reply, or that of the text itself when the server has forgotten the script."""
-        return self._again(script, *call.wire()) if _forgotten(reply) else reply
 
     def _again(self, script: Script, sent_keys: list[bytes], args: list[bytes]) -> Any:
         # EVAL, not SCRIPT LOAD and EVALSHA: a flush could fall between the two.
@@ -156,13 +152,6 @@ class ScriptedExecutor(Executor):
 
     def _gone_is_stale(self, verb: str) -> bool:
         return verb == "fail"
-
-
-def _script(call: Call) -> Script | None:
-    if call.verb in PLAIN:
-        return None
-    name = TRANSITIONS[call.verb].script
-    return SCRIPTS[name] if name else None
 
 
 def _forgotten(reply: Any) -> bool:

@@ -16,7 +16,7 @@ from emqlab.observe.run import Done, Run, Skipped
 from emqlab.observe.state import SETS
 from emqlab.replies import ErrorReply, NotSent
 from emqlab.teach.verdict import Verdict
-from emqlab.transitions import UNSUPPORTED_NATIVELY
+from emqlab.transitions import LANES_AND_FLOWS
 
 EXECUTORS: tuple[ExecutorName, ...] = ("scripted", "native")
 
@@ -58,7 +58,7 @@ def own_case(answer: Any) -> Case | Verdict:
                 expected="a verb, advance_ms or restart",
                 got="command",
             )
-        if step.verb in UNSUPPORTED_NATIVELY:
+        if step.verb in LANES_AND_FLOWS:
             return no(
                 f"Step {place + 1}, {step.verb}, is unsupported: lanes and flows are no part of this exercise.",
                 command=step.verb,

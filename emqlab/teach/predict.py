@@ -10,7 +10,8 @@ A question asks about one executor of a recording. ``about`` names what is asked
 ``<executor>/value/<field>``          the value at the end, as the ledger shows it, or ``deleted``
 ====================================  ==========================================================
 
-A field is written as the ledger writes it: ``attempts``, ``state``, ``metrics:failed``, ``gactive blue``.
+A field is written as the ledger writes it: ``attempts``, ``state``, ``metrics:failed``, ``gactive blue``; but a flow's
+keys in full: ``job:JOB0KHTOWnGLuC:dependencies``.
 ``emqlab_widgets/stage.js`` judges by the same rules and in the same words.
 """
 

@@ -36,6 +36,7 @@ ROWS: dict[str, Commands] = {
     "string": [["SET", ROW, "text"]],
     "lane": [row("group", "tea")],
     "flow": [row("parent", OTHER)],
+    "an empty parent": [row("parent", "", "parent_policy", "id")],
     "bytes": [["HSET", ROW, "attempts", "1", "payload", {"hex": "00ff"}]],
 }
 
@@ -47,6 +48,7 @@ PLACES: dict[str, Commands] = {
     "expired": [held("active", "@now-4000"), held("active", "@now-1000", GHOST)],
     "due": [held("schedule", "@now-4000"), held("schedule", "@now-1000", GHOST)],
     "dead": [held("dead")],
+    "in its lane": [["RPUSH", "{p}ring", "tea"], held("g:tea:pending")],
     "pending and active": [held("pending"), held("active", "@now+9000")],
 }
 
@@ -76,14 +78,51 @@ SURROUNDINGS: dict[str, Commands] = {
     "lane on the ring": [["RPUSH", "{p}ring", "tea"], held("g:tea:pending", job=OTHER)],
     "lane with one more": [["HSET", "{p}gactive", "tea", "1"], held("g:tea:pending", job=OTHER)],
     "in its lane": [["RPUSH", "{p}ring", "tea"], held("g:tea:pending")],
+    "lane empty on the ring": [["RPUSH", "{p}ring", "tea"]],
+    "lane with room": [["HSET", "{p}glimit", "tea", "5"], held("g:tea:pending", job=OTHER)],
+    "lane without a number": [["HSET", "{p}glimit", "tea", "1_0"], held("g:tea:pending", job=OTHER)],
     "lane keys wrong": [["SET", "{p}gactive", "x"], ["SET", "{p}ring", "x"], ["SET", "{p}g:tea:pending", "x"]],
     "ring a string": [["SET", "{p}ring", "x"]],
     "wake a string": [["SET", "{p}wake", "x"]],
 }
 
+PARENT = "{p}job:" + OTHER
+_WAITS = ["HSET", PARENT, "state", "awaiting_children", "attempts", "0", "payload", "pot"]
+_IGNORE = ["HSET", ROW, "parent_policy", "id"]
+
+
+def _one_child(*more: list[Any]) -> Commands:
+    return [_WAITS, ["SET", PARENT + ":dependencies", "1"], *more]
+
+
+#: What there is around a flow's child: its parent, waiting or not.
+PARENTS: dict[str, Commands] = {
+    "no parent": [],
+    "the last child": _one_child(),
+    "one child of two": [_WAITS, ["SET", PARENT + ":dependencies", "2"]],
+    "the parent in line": _one_child(held("pending", job=OTHER)),
+    "told before": _one_child(["HSET", PARENT + ":failed", JOB, "x"]),
+    "the last child, to be ignored": _one_child(_IGNORE),
+    "ignored, one of two": [_WAITS, ["SET", PARENT + ":dependencies", "2"], _IGNORE],
+    "ignored, told before": _one_child(_IGNORE, ["HSET", PARENT + ":unsuccessful", JOB, "x"]),
+    "ignored, no parent": [_IGNORE],
+    "dependencies no number": [_WAITS, ["SET", PARENT + ":dependencies", "x"], _IGNORE],
+    "dependencies a list": [["RPUSH", PARENT + ":dependencies", "x"], _IGNORE],
+    "the parent a string": [["SET", PARENT, "x"]],
+    "hashes strings": [["SET", PARENT + ":" + name, "x"] for name in ("processed", "failed")],
+    "ignored, a hash a string": [["SET", PARENT + ":unsuccessful", "x"], _IGNORE],
+    "pending wrong": _one_child(["SET", "{p}pending", "x"]),
+    "ignored, pending wrong": _one_child(["SET", "{p}pending", "x"], _IGNORE),
+}
+
 LANES = [name for name in SURROUNDINGS if "lane" in name or name.startswith(("ring", "wake"))]
 
 _FAIL = {"verb": "fail", "id": JOB, "error": "boom"}
+_DEAD = {"token": "1", "delay_ms": "0", "max_attempts": "1"}
+_ADD = {"verb": "flow_add", "id": JOB, "payload": "tea"}
+#: The verbs that make a row, and those that tell a flow's parent.
+_MAKERS = ("enqueue", "schedule", "lane_enqueue", "flow_add")
+_TELLERS = ("complete", "fail")
 
 #: The calls, with values that decide differently.
 CALLS: list[Json] = [
@@ -118,7 +157,19 @@ CALLS: list[Json] = [
     {"verb": "reprocess", "id": JOB},
     {"verb": "pause"},
     {"verb": "resume"},
+    {"verb": "complete", "id": JOB, "token": "1", "result": "brewed"},
+    {"verb": "lane_enqueue", "id": JOB, "payload": "tea", "group": "tea"},
+    {"verb": "lane_enqueue", "id": "XYZ0NgWEfAEJfs", "payload": "tea", "group": "tea"},
     {"verb": "lane_claim", "lease_ms": "1000"},
+    {"verb": "lane_claim", "lease_ms": "x"},
+    {"verb": "lane_pause", "group": "tea"},
+    {"verb": "lane_resume", "group": "tea"},
+    {"verb": "lane_limit", "group": "tea", "limit": "2"},
+    {"verb": "lane_limit", "group": "tea", "limit": "x"},
+    {**_ADD, "children": [[OTHER, "pot"], [GHOST, "cup"]], "policy": ""},
+    {**_ADD, "children": [[OTHER, "pot"]], "policy": "id"},
+    {**_ADD, "children": [[OTHER, "pot"]], "policy": "fp"},
+    {**_ADD, "children": [["XYZ0NgWEfAEJfs", "pot"]], "policy": ""},
 ]
 VERBS = list(dict.fromkeys(call["verb"] for call in CALLS))
 
@@ -142,7 +193,8 @@ FINDS: dict[str, tuple[str, ...]] = {
     "reprocess": ("nowhere", "dead"),
     "pause": ("nowhere",),
     "resume": ("nowhere",),
-    "lane_claim": ("nowhere",),
+    "lane_claim": ("nowhere", "in its lane"),
+    **dict.fromkeys(("lane_enqueue", "lane_pause", "lane_resume", "lane_limit", "flow_add"), ("nowhere",)),
 }
 
 
@@ -156,10 +208,18 @@ def surrounded(verb: str) -> Iterator[Json]:
     """Each surrounding × every call of a verb: lanes around a lane row, all else around a row that can be served."""
     places = FINDS.get(verb, HOLDERS)
     for around, call in itertools.product(SURROUNDINGS, _calls(verb)):
-        kind = "lane" if around in LANES else "no row" if verb in ("enqueue", "schedule") else "stamped"
+        kind = "no row" if verb in _MAKERS else "lane" if around in LANES else "stamped"
         for place in dict.fromkeys((places[0], places[-1])) if kind == "lane" else places[-1:]:
             given = [*ROWS[kind], *PLACES[place], *SURROUNDINGS[around]]
             yield case(f"{verb}/{kind}, {place}, {around}", given, [call])
+
+
+def parented(verb: str) -> Iterator[Json]:
+    """Every parent × every call of a verb that a flow's child can be told by, leased and waiting."""
+    for around, call, place in itertools.product(PARENTS, _calls(verb), ("pending", "active")):
+        if verb in _TELLERS:
+            given = [*ROWS["flow"], *PLACES[place], *PARENTS[around]]
+            yield case(f"{verb}/{around}, {place}", given, [call])
 
 
 def _calls(verb: str) -> list[Json]:
@@ -184,4 +244,34 @@ def worldly() -> Iterator[Json]:
     yield case("world/odd arguments", [row(), held("active")], [{**done[0], "args": [JOB, "2", "{p}"]}])
     yield case("world/too few", [row(), held("active")], [{**done[0], "keys": ["{p}active"]}])
     yield case("world/foreign", [row()], [{**live[0], "keys": ["emq:{other}:job:x", "emq:{other}:pending"]}])
+    yield from _lanes_and_flows()
     yield case("world/no base", [held("pending")], [{**live[1], "keys": ["{p}pending", "{p}active", ""]}])
+
+
+def _lanes_and_flows() -> Iterator[Json]:
+    """Lives of lanes and of flows, and a child whose call has keys or arguments of its own."""
+    claim, lane = {"verb": "claim", "lease_ms": "6000"}, {"verb": "lane_claim", "lease_ms": "6000"}
+    two = {**_ADD, "children": [[OTHER, "pot"], [GHOST, "cup"]], "policy": ""}
+    done = [{"verb": "complete", "id": job, "token": "1"} for job in (OTHER, GHOST)]
+    yield case("world/a flow", [], [two, claim, claim, *done, claim])
+    yield case(
+        "world/a flow's dead child", [], [{**two, "policy": "id"}, claim, {**_FAIL, **_DEAD, "id": GHOST}, claim]
+    )
+    yield case("world/a flow dies", [], [two, claim, {**_FAIL, **_DEAD, "id": GHOST}, claim, done[0]])
+    adds = [{"verb": "lane_enqueue", "id": job, "payload": "x", "group": job[-1]} for job in (JOB, OTHER, GHOST)]
+    turns = [{"verb": "lane_limit", "group": "t", "limit": "0"}, lane, {"verb": "lane_pause", "group": "C"}, lane, lane]
+    yield case("world/lanes", [], [*adds, *turns, {"verb": "lane_resume", "group": "C"}, lane, {"advance_ms": 9000}])
+    child = [*ROWS["flow"], *PLACES["active"], *PARENTS["the last child"]]
+    mine = {"verb": "complete", "id": JOB, "token": "1"}
+    yield case("world/a child with keys", child, [{**mine, "keys": ["{p}active", ROW]}])
+    yield case("world/a child with arguments", child, [{**mine, "args": [JOB, "1", "{p}"]}])
+    told = [ROW + ":dependencies", ROW + ":processed", ROW]
+    yield case(
+        "world/its own parent", child, [{**mine, "keys": ["{p}active", ROW, *told], "args": [JOB, "1", "{p}", JOB, ""]}]
+    )
+    nameless: list[Json] = [{**adds[0], "group": ""}, lane, {"verb": "lane_pause", "group": {"hex": "ff00"}}, done[0]]
+    yield case("world/groups without a word", [], nameless)
+    like = ["HSET", "{p}job:x:failed", "attempts", "1", "parent", "y"]
+    yield case("world/an id like a flow's key", [like, held("active", job="x:failed")], [{"verb": "reap"}, claim])
+    yield case("world/children in arguments", [], [{**two, "args": [JOB, "tea", "id", OTHER, "pot"]}])
+    yield case("world/a child alone", child, [{**_FAIL, **_DEAD, "keys": ["{p}active", "{p}schedule", "{p}dead", ROW]}])

@@ -67,6 +67,26 @@ def test_a_completion_takes_the_counters_with_the_row(lab: Lab) -> None:
     assert found.metrics["completed"] == Counter(None, "1")
 
 
+def test_a_childs_completion_takes_one_from_what_its_parent_waits_for(lab: Lab) -> None:
+    """The ledger of the parent has the count, absent for a job that is none."""
+    done = {"verb": "complete", "id": corpus.JOB, "token": "1"}
+    given = [*corpus.ROWS["flow"], *corpus.PLACES["active"], *corpus.PARENTS["one child of two"]]
+    run = lab.run(corpus.case("child", given, [done]), executor="scripted")
+    assert isinstance(run, Run)
+    parent, child = (ledger(run, job.encode()) for job in (corpus.OTHER, corpus.JOB))
+    assert parent.dependencies == Counter("2", "1")
+    assert (parent.touch["dependencies"], child.touch["dependencies"]) == ("read and written", "untouched")
+    assert child.dependencies == Counter(None, None)
+
+
+def test_a_lanes_slots_are_counted_by_its_group(lab: Lab) -> None:
+    """A claim takes a slot of its lane and leaves the other lane's alone."""
+    given = [*corpus.ROWS["lane"], *corpus.PLACES["in its lane"], ["HSET", "{p}gactive", "cake", "2"]]
+    found = told(lab, given, {"verb": "lane_claim", "lease_ms": "1000"}, "scripted")
+    assert found.gactive == {"cake": Counter("2", "2"), "tea": Counter(None, "1")}
+    assert (found.touch["gactive.tea"], found.touch["gactive.cake"]) == ("read and written", "untouched")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "delta"),
     [

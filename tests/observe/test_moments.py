@@ -12,6 +12,7 @@ from emqlab.observe.moments import (
     brief,
     differs,
     fields,
+    label,
     line,
     mark,
     members,
@@ -232,6 +233,62 @@ def test_the_ledger_lists_counters_always_and_other_fields_when_touched() -> Non
         "other/gactive a/b",
         "other/ring",
     ]
+
+
+def test_a_parent_that_waits_is_in_no_set_and_not_astray() -> None:
+    """A flow's parent stands on the rail of those in no set until its last child is done."""
+    life = RECORDINGS["flows/life"]
+    (told,) = moments(life)
+    assert [verdict(life, told, step).text for step in (1, 2, 4, 5, 6)] == [
+        "new → no set",
+        "in no set",
+        "in no set",
+        "no set → pending",
+        "pending → active",
+    ]
+    assert {verdict(life, told, step).stamp for step in range(len(told))} == {""}
+    assert members(told[4].state, "no set") == [life["subject"]]
+
+
+def test_what_a_parent_waits_for_has_a_delta() -> None:
+    """The count of a flow's children goes down by one with each; their results are texts."""
+    child = RECORDINGS["flows/last-child"]
+    scripted, native = (ms[-1] for ms in moments(child))
+    (waits,) = [field for field in fields(child, moments(child)) if field.endswith(":dependencies")]
+    assert [(line(child, waits, m).delta, line(child, waits, m).word) for m in (scripted, native)] == [
+        ("−1", "read, written"),
+        ("", "untouched"),
+    ]
+    results = [field for field in fields(child, moments(child)) if ":processed " in field]
+    assert [label(field) for field in (waits, *results)] == [
+        "dependencies …GLuC",
+        "processed …EJfs",
+        "processed …EJft",
+    ]
+    assert {line(child, field, scripted).delta for field in results} == {""}
+
+
+def test_a_policy_has_a_line_only_where_there_is_one() -> None:
+    """Every failing job is asked for it; a line for what no job has would say nothing."""
+    asked = {"step": "a", "phase": "host", "reads": ["row.parent", "row.parent_policy"]}
+    flat, child = (made([asked], {"rows": {"J": row}}) for row in ({}, {"parent": "K", "parent_policy": "id"}))
+    assert fields(flat, moments(flat))[4:] == ["row/parent"]
+    assert fields(child, moments(child))[4:] == ["row/parent", "row/parent_policy"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "field", "text"),
+    [
+        ('["tea", "cake"]', "other/ring", "[tea, cake]"),
+        ('["a, b"]', "other/ring", '["a, b"]'),
+        ('[""]', "other/ring", '[""]'),
+        ("[]", "other/ring", "[]"),
+        ('["tea"]', "row/payload", '["tea"]'),
+    ],
+)
+def test_a_list_of_plain_words_reads_without_quotes(stored: str, field: str, text: str) -> None:
+    """The ring is a list of names; what could be misread keeps its JSON, and so does a job's own field."""
+    assert show(stored, field, POISONED) == text
 
 
 def test_rails_are_the_four_sets_the_lanes_and_no_set() -> None:

@@ -219,6 +219,83 @@ def test_what_an_executor_lacks_is_one_reply_frame(lab: Lab) -> None:
     assert scripted["call"] == []
 
 
+LANE_CLAIM: Json = {"verb": "lane_claim", "lease_ms": "1000"}
+FLOW: Json = {
+    "verb": "flow_add",
+    "id": JOB,
+    "payload": "pot",
+    "children": [[corpus.JOB, "tea"], [corpus.OTHER, "cup"]],
+    "policy": "",
+}
+DONE: Json = {"verb": "complete", "id": corpus.JOB, "token": "1"}
+
+
+def test_a_flat_completion_lines_up_though_the_host_asks_first(lab: Lab) -> None:
+    """The script's host asks for a parent before the token, the verb after it: the token is one row all the same."""
+    recording = record(lab, corpus.case("flat", [corpus.row(), corpus.held("active", "@now+9000")], [DONE]))
+    rows = "fence child token group parent where sound2 guard leave gone metric reply"
+    assert ids(recording) == rows.split()
+    script, verb = ([frame["step"] for frame in one["frames"]] for one in recording["executors"])
+    assert script == ["child", "token", "group", "leave", "gone", "metric", "reply"]
+    assert verb == [row for row in ids(recording) if row != "child"]
+    words = {step["id"]: step["word"] for step in recording["steps"]}
+    assert (words["child"], words["parent"]) == ("is it a flow's child?", "a flow row?")
+
+
+def test_a_childs_completion_stands_beside_the_refusal(lab: Lab) -> None:
+    """The script tells the parent between the child's leaving and its end; the verb refuses at its own question."""
+    given = [*corpus.ROWS["flow"], *corpus.PLACES["active"], *corpus.PARENTS["the last child"]]
+    recording = record(lab, corpus.case("child", given, [{**DONE, "result": "brewed"}], differs=[10]))
+    rows = "fence child token group leave parent left result release parent-state gone metric reply"
+    assert ids(recording) == rows.split()
+    assert consumed(recording) == [True, True]
+    told = {frame["step"]: frame for frame in recording["executors"][0]["frames"]}
+    parent = corpus.OTHER
+    assert told["child"]["phase"] == "host"
+    assert told["left"]["patch"] == {"other": {f"job:{parent}:dependencies": "0"}}
+    assert told["result"]["patch"] == {"other": {f"job:{parent}:processed {corpus.JOB}": "brewed"}}
+    assert told["release"]["patch"] == {"sets": {"pending": {parent: "0"}}}
+    assert (told["parent-state"]["patch"], told["parent-state"]["writes"]) == (
+        {"rows": {parent: {"state": "pending"}}},
+        [f"job:{parent}.state"],
+    )
+    assert recording["executors"][1]["reply"] == {"error": "EMQFLOW flow row"}
+
+
+def test_a_claim_of_a_lane_is_one_column_and_one_sentence(lab: Lab) -> None:
+    """The script turns the ring; natively there is one row, in which nothing is sent."""
+    given = [*corpus.ROWS["lane"], *corpus.PLACES["in its lane"]]
+    recording = record(lab, corpus.case("lane", given, [LANE_CLAIM], differs=[20]))
+    rows = "pause turn head row count state clock lease slot waiting unring payload reply"
+    assert ids(recording) == rows.split()
+    assert list(recording["before"]["sets"]) == ["pending", "active", "schedule", "dead", "g:tea:pending"]
+    scripted, native = recording["executors"]
+    told = {frame["step"]: frame for frame in scripted["frames"]}
+    assert told["head"]["patch"] == {"sets": {"g:tea:pending": None}}
+    assert told["slot"]["patch"] == {"other": {"gactive tea": "1"}}
+    assert (told["unring"]["writes"], told["unring"]["patch"]) == (["ring"], {"other": {"ring": None}})
+    assert [frame["reply"] for frame in native["frames"]] == [{"unsupported": "lane_claim"}]
+    (call,) = record(lab, recording["case"], executors=("scripted",), detail="calls")["executors"][0]["frames"]
+    assert (call["token"], call["note"]) == ("2", "Claims …EJfs of lane tea for 1 s: token 2.")
+
+
+def test_the_rows_of_a_flow_name_the_job(lab: Lab) -> None:
+    """A flow makes three rows: each question and each order says for whom."""
+    recording = record(lab, corpus.case("flow", [], [FLOW], differs=[20]))
+    assert [step["word"] for step in recording["steps"]] == [
+        *(f"{job}: is the id new?" for job in ("…GLuC", "…EJfs", "…EJft")),
+        "…GLuC: write the row",
+        "…GLuC: count the children",
+        "…EJfs: write the row",
+        "…EJfs: put it in line",
+        "…EJft: write the row",
+        "…EJft: put it in line",
+        "the answer",
+    ]
+    assert consumed(recording) == [True, True]
+    assert recording["subject"] == JOB
+
+
 LIFE: list[Json] = [
     {"verb": "enqueue", "id": JOB, "payload": "tea"},
     {"verb": "claim", "lease_ms": "6000"},
@@ -291,6 +368,8 @@ def test_a_score_without_end_does_not_stretch_the_axis(lab: Lab) -> None:
         ([corpus.held("pending")], [{"verb": "extends", "lease_ms": "1", "pairs": [[JOB, "1"]]}], JOB),
         ([corpus.held("dead", job=JOB), corpus.held("pending")], EXAMPLE["when"], corpus.JOB),
         ([corpus.held("dead", job=JOB)], [{"verb": "pause"}], JOB),
+        ([corpus.held("dead", job=JOB), *corpus.PLACES["in its lane"]], [LANE_CLAIM], corpus.JOB),
+        ([], [{"verb": "pause"}, FLOW], JOB),
         ([], [{"verb": "pause"}], ""),
     ],
 )

@@ -9,10 +9,13 @@ from emqlab.executor import Told
 from emqlab.lab import open_lab
 from emqlab.observe.trace import Frame, frames
 from emqlab.observe.words import Sent, entry_of, sentences
-from emqlab.observe.words.entry import Entry, joined, rows, short, span
+from emqlab.observe.words.entry import Entry, in_hand, joined, rows, short, span
 from emqlab.observe.words.find import TABLE
 from emqlab.transitions import PLAIN, TRANSITIONS
 from tests.observe import corpus
+
+LANE_CLAIM = {"verb": "lane_claim", "lease_ms": "1000"}
+FLOW = {"verb": "flow_add", "id": corpus.JOB, "payload": "x", "children": [[corpus.OTHER, "y"]], "policy": ""}
 
 
 class Seen(NamedTuple):
@@ -33,12 +36,10 @@ def seen() -> list[Seen]:
     """All that is said of every transition, in every state of the corpus, on both executors."""
     found: dict[Seen, None] = {}
     with open_lab() as lab:
-        made = (make(verb) for verb in corpus.VERBS for make in (corpus.alone, corpus.surrounded))
+        made = (make(verb) for verb in corpus.VERBS for make in (corpus.alone, corpus.surrounded, corpus.parented))
         for case in itertools.chain(*made):
             verb = case["when"][0]["verb"]
             for executor in ("scripted", "native"):
-                if verb.startswith("lane_") and executor == "scripted":
-                    continue
                 run: Any = lab.run(case, executor="scripted" if executor == "scripted" else "native")
                 found |= dict.fromkeys(_said(verb, executor, frame) for frame in frames(run))
     return list(found)
@@ -62,8 +63,8 @@ def test_every_entry_of_the_table_is_reached(seen: list[Seen]) -> None:
 
 
 def test_a_read_asks_and_a_write_orders(seen: list[Seen]) -> None:
-    """The word of a read is a question, that of a write is none; only claim's pop and count are both."""
-    both = {("claim", "head"), ("claim", "count")}
+    """The word of a read is a question, that of a write is none; only a claim's pop and count are both."""
+    both = {(verb, step) for verb in ("claim", "lane_claim") for step in ("head", "count")}
     for one in seen:
         if one.phase in ("read", "host"):
             assert one.word.endswith("?"), one
@@ -129,6 +130,18 @@ def notes(seen: list[Seen], verb: str, executor: str, step: str) -> dict[str, se
         ("reprocess", "scripted", "leave"),
         ("reprocess", "native", "dead0"),
         ("pause", "native", "flag"),
+        ("complete", "scripted", "child"),
+        ("complete", "scripted", "left"),
+        ("fail", "scripted", "child"),
+        ("fail", "scripted", "tell"),
+        ("fail", "scripted", "parent-leaves"),
+        ("lane_claim", "scripted", "turn"),
+        ("lane_claim", "scripted", "slot"),
+        ("lane_claim", "scripted", "ring2"),
+        ("lane_pause", "scripted", "hold"),
+        ("lane_pause", "scripted", "unring"),
+        ("lane_resume", "scripted", "hold"),
+        ("flow_add", "scripted", "row"),
     ],
 )
 def test_the_note_changes_with_the_reply(seen: list[Seen], verb: str, executor: str, step: str) -> None:
@@ -173,6 +186,75 @@ def test_a_lost_id_is_called_lost_and_a_kept_one_is_not() -> None:
     given = [corpus.row(), corpus.held("active"), ["SET", "{p}metrics:completed", "x"]]
     kept = said(corpus.case("words/kept", given, [done]), "scripted", "reply")
     assert kept == "The error reaches the caller. What ran before it stays."
+
+
+@pytest.mark.parametrize(
+    ("given", "note"),
+    [
+        ([["HSET", "{p}meta", "paused", "0"]], "Answers empty: the queue reads as paused."),
+        ([], "Answers empty: no lane can be served now."),
+        (
+            [["RPUSH", "{p}ring", "tea"]],
+            "Answers empty: that lane had nobody. The next claim asks the next lane.",
+        ),
+        (corpus.PLACES["in its lane"], "Answers empty. The ghost is gone."),
+    ],
+)
+def test_an_empty_claim_of_a_lane_says_why(given: list[Any], note: str) -> None:
+    """Paused, nobody on the ring, nobody in the lane, or a ghost: one reply, four stories."""
+    assert said(corpus.case("words/empty", given, [LANE_CLAIM]), "scripted", "reply") == note
+
+
+@pytest.mark.parametrize(
+    ("when", "note"),
+    [
+        (LANE_CLAIM, "No such verb here: lanes are for scripts alone. Nothing is sent."),
+        (FLOW, "No such verb here: flows are for scripts alone. Nothing is sent."),
+    ],
+)
+def test_what_scripts_alone_can_do_is_told_natively(when: dict[str, Any], note: str) -> None:
+    """A lane or flow step without a verb says why there is none."""
+    assert said(corpus.case("words/none", [], [when]), "native", "reply") == note
+
+
+@pytest.mark.parametrize("executor", ["scripted", "native"])
+def test_a_flows_child_is_never_called_flat(executor: str) -> None:
+    """A row without a group is flat only when it has no parent either."""
+    done = {"verb": "complete", "id": corpus.JOB, "token": "1"}
+    child = [*corpus.ROWS["flow"], *corpus.PLACES["active"]]
+    assert said(corpus.case("words/child", child, [done]), executor, "group") == "No group, so no lane."
+    flat = [*corpus.ROWS["flat"], *corpus.PLACES["active"]]
+    assert said(corpus.case("words/flat", flat, [done]), executor, "group") == "No group, so a flat job."
+
+
+@pytest.mark.parametrize(
+    ("around", "verb", "note"),
+    [
+        ("one child of two", "complete", "Answers 1: …EJfs is done."),
+        ("the last child", "complete", "Answers 1: …EJfs is done, and its parent …EJft is in line."),
+        ("the last child", "fail", "Answers dead: the budget is spent, and its parent …EJft dies too."),
+        ("ignored, one of two", "fail", "Answers dead: the budget is spent."),
+        (
+            "the last child, to be ignored",
+            "fail",
+            "Answers dead: the budget is spent, and its parent …EJft is in line.",
+        ),
+    ],
+)
+def test_the_answer_of_a_child_says_what_became_of_its_parent(around: str, verb: str, note: str) -> None:
+    """Only the last child, or one whose death is not ignored, moves the parent."""
+    step = {"id": corpus.JOB, "token": "1", "verb": verb}
+    if verb == "fail":
+        step |= {"delay_ms": "0", "max_attempts": "1", "error": "boom"}
+    given = [*corpus.ROWS["flow"], *corpus.PLACES["active"], *corpus.PARENTS[around]]
+    assert said(corpus.case("words/parent", given, [step]), "scripted", "reply") == note
+
+
+def test_a_parent_laid_aside_was_never_in_hand() -> None:
+    """It goes into dead before it is taken out of pending: nothing of it could be lost."""
+    told = [Told("write", (name, b"emq:{q}:x", *rest), 1) for name, *rest in ((b"ZADD", b"0", b"j"), (b"ZREM", b"j"))]
+    assert in_hand(told) == set()
+    assert in_hand(told[1:]) == {b"j"}
 
 
 def test_a_command_without_an_entry_is_named() -> None:

@@ -348,12 +348,13 @@ def test_the_lab_s_own_server_takes_the_optimistic_host_too(tmp_path: Path, caps
     assert "optimistic host: 1 call, " in capsys.readouterr().err
 
 
-def test_a_lane_step_needs_scripts_this_release_has_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Said before anything is run; natively the step is answered."""
-    file = write(tmp_path, "a.json", {**GOOD, "when": [{"verb": "lane_pause", "group": "g"}]})
-    assert 2 == go(file)[0]
-    assert f"{file}: fine: when[0].verb: lane_pause: this release has no scripts" in capsys.readouterr().err
-    assert 0 == go(file, executor="native")[0]
+def test_a_lane_step_is_the_scripts_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Answered by the script, natively unsupported: divergence 20, and a complaint without it."""
+    steps = [{"verb": "lane_pause", "group": "g"}]
+    status, lines = go(write(tmp_path, "a.json", {**GOOD, "when": steps, "differs": [20]}))
+    assert (0, [[{"ok": 1}], [{"unsupported": "lane_pause"}]]) == (status, [json.loads(x)["replies"] for x in lines])
+    assert 1 == go(write(tmp_path, "b.json", {**GOOD, "when": steps}))[0]
+    assert "lane_pause" in capsys.readouterr().err
 
 
 def test_a_skipped_case_is_counted_and_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

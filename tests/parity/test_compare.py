@@ -35,9 +35,11 @@ def _zset(score: bytes) -> dict[bytes, Key]:
     ("text", "plain"),
     [
         ("WRONGTYPE Operation x script: abc, on @user_script:1.", "WRONGTYPE Operation x"),
+        ("WRONGTYPE Operation x script: on @user_script:11.", "WRONGTYPE Operation x"),
         ("ERR user_script:15: attempt to call nil script: abc", "ERR"),
         ("ERR Error running script (call to f_x): y", "ERR"),
         ("EMQSTALE job gone", "EMQSTALE job gone"),
+        ("ERR ACL failure in script: no right script: 0f, on @user_script:3.", "ERR ACL failure in script: no right"),
     ],
 )
 def test_an_error_is_compared_without_what_servers_add(text: str, plain: str) -> None:

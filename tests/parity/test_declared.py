@@ -16,7 +16,7 @@ from emqlab.parity.compare import difference
 from emqlab.parity.declared import DECLARED, shown_case, visible
 from emqlab.parity.model import Error, Held, Reply, World, Zset, native, scripted
 from emqlab.parity.raw import apply
-from emqlab.transitions import UNSUPPORTED_NATIVELY
+from emqlab.transitions import LANES_AND_FLOWS
 
 NOW = 1_795_952_314_485
 RUN, OLD = b"1" * 40, b"0" * 40
@@ -309,7 +309,7 @@ def test_a_queue_without_a_name() -> None:
     }
 
 
-@pytest.mark.parametrize("verb", sorted(UNSUPPORTED_NATIVELY))
+@pytest.mark.parametrize("verb", sorted(LANES_AND_FLOWS))
 def test_lanes_and_flows(verb: str) -> None:
     """What has no native verb shows that, whatever it is asked."""
     assert {20} == visible(world({}), QUEUE, verb, {})

@@ -131,9 +131,8 @@ def test_time_that_passes_on_a_real_server() -> None:
         case_of(CLAIM, given=[["EXPIRE", "{p}pending", "9"]]),
         case_of(CLAIM, given=[["ZADD", "{p}pending", "NX", "0", JOB]]),
         case_of(CLAIM, {"command": ["EVAL", "return 1", "0"]}),
-        case_of({"verb": "lane_pause", "group": "g"}, CLAIM),
     ],
-    ids=["keys", "args", "servers", "given", "option", "command", "lane"],
+    ids=["keys", "args", "servers", "given", "option", "command"],
 )
 def test_not_followed(case: Case) -> None:
     """What goes beyond named values and plain data is left alone."""

@@ -20,7 +20,7 @@ from emqlab.parity.trials.histories import LENGTH
 from emqlab.parity.trials.layers import LAYERS, Corrupted, Exhaustive, Histories, Layer, shuffled
 from emqlab.parity.trials.states import JOBS, native_states, scripted_states, together
 from emqlab.parity.trials.trial import EDGES, EPOCHS, Do, Restart, Step, Trial, Wait, case_json
-from emqlab.transitions import PLAIN, TRANSITIONS
+from emqlab.transitions import LANES_AND_FLOWS, PLAIN, TRANSITIONS
 
 #: How many are drawn by chance.
 SOME = 400
@@ -127,16 +127,19 @@ def test_every_trial_is_a_case(name: str) -> None:
 
 @each_layer
 def test_every_verb_is_tried_by_every_layer(name: str) -> None:
-    """All transitions and the pause; only resume may be left to the histories."""
-    tried = {step.verb for trial in some(LAYERS[name].make(0), 1_500) for step in trial.steps if isinstance(step, Do)}
-    assert {*TRANSITIONS, *PLAIN} - tried <= (set() if name == "histories" else {"resume"})
+    """All transitions and the pause; resume may be left to the histories, lanes and flows by three flat jobs."""
+    layer = LAYERS[name].make(0)
+    last = [layer.trial(index) for index in layer.bound[::97]] if isinstance(layer, Exhaustive | Corrupted) else []
+    tried = {step.verb for trial in (*some(layer, 1_500), *last) for step in trial.steps if isinstance(step, Do)}
+    left_out = {"resume", *(LANES_AND_FLOWS if name == "three-jobs" else ())}
+    assert {*TRANSITIONS, *PLAIN} - tried <= (set() if name == "histories" else left_out)
     assert tried <= {*TRANSITIONS, *PLAIN}
 
 
 def test_every_call_is_tried_on_every_world_of_the_small_one() -> None:
     """A world's trials stand side by side, begin alike, and are different calls; right and wrong tokens among them."""
     layer = Exhaustive(0)
-    (_, _), (scripted, transitions), _ = layer.counts().values()
+    (_, _), (scripted, transitions), *_ = layer.counts().values()
     two = transitions // scripted
     for at in (0, 1, 7_000, 15_708, 19_000):
         trials = [layer.trial(at * two + call) for call in range(two)]
@@ -155,7 +158,7 @@ def test_the_worlds_of_the_exhaustive_layer_are_all_different() -> None:
     for what, (count, transitions) in layer.counts().items():
         calls = transitions // count
         first = 0 if what.endswith("native verbs") else worlds * calls
-        if "two jobs" in what:
+        if what.startswith("two jobs by"):
             starts = {repr(sorted(layer.trial(first + at * calls).start.keys.items())) for at in range(count)}
             # A pair's times are told apart by their sign, and of two in the past by which is older.
             assert count == len(starts), what
@@ -179,7 +182,7 @@ def test_the_histories_of_a_batch_share_their_world_steps() -> None:
 
 
 def test_a_history_has_twenty_steps_and_as_many_epochs_as_there_are() -> None:
-    """From an empty queue; waits and restarts occur in some batches."""
+    """From an empty queue, but for a quarter; waits and restarts occur in some batches."""
     seen: Counter[type] = Counter()
     for batch in range(12):
         trial = Histories(5).trial(batch * BATCH)
@@ -228,7 +231,8 @@ def test_every_state_is_corrupted_and_every_corruption_is_run() -> None:
     first, *in_the_call = layer.parts
     usual = len(list(usual_calls(together([native_states()[1]]))))
     assert layer.together.start == first + sum(in_the_call)
-    assert layer.size == layer.together.stop + AIMED
+    assert layer.bound.start == layer.together.stop + AIMED
+    assert layer.size == layer.bound.stop
     assert 0 == first % usual
     calls = [layer.trial(17 * usual + call) for call in range(usual)]
     assert 1 == len({repr(sorted(trial.start.keys.items())) for trial in calls})
@@ -278,3 +282,37 @@ def test_odd_calls_are_different_calls() -> None:
     calls = [repr(call) for call in odd_calls(together([native_states()[1]]))]
     twice = [call for call, times in Counter(calls).items() if times > 1]
     assert len(twice) <= 5, list(islice(twice, 6))
+
+
+# ---------------------------------------------------------------- lanes and flows
+
+
+def test_half_of_the_histories_have_lanes_and_flows() -> None:
+    """Of each four one begins with some; flat ones have no step of theirs."""
+    layer = Histories(3)
+    trials = [layer.trial(index) for index in range(80)]
+    bound = [{step.verb for step in trial.steps if isinstance(step, Do)} & {*LANES_AND_FLOWS} for trial in trials]
+    assert (set(), set()) == (set().union(*bound[0::4]), set().union(*bound[1::4]))
+    assert [{*LANES_AND_FLOWS}] * 2 == [set().union(*bound[2::4]), set().union(*bound[3::4])]
+    assert {False} == {bool(trial.start.keys) for trial in (*trials[0::4], *trials[1::4], *trials[2::4])}
+    begun = [name for trial in trials[3::4] for name in trial.start.keys]
+    assert {True} == {any(name.endswith(end) for name in begun) for end in (b":dependencies", b"ring", b"gactive")}
+
+
+def test_lanes_and_flows_are_the_last_trials_of_two_layers() -> None:
+    """Every world with every call, then everything that can be wrong; all of them end where the layer ends."""
+    small, corrupted = Exhaustive(0), Corrupted(0)
+    for layer in (small, corrupted):
+        assert layer.size == layer.bound.stop
+        trials = [layer.trial(index) for index in layer.bound[::29]]
+        bound = [trial for trial in trials if _is_bound(trial)]
+        assert len(bound) > 0.9 * len(trials)
+    first = small.bound.start + 35
+    assert 1 == len({repr(sorted(small.trial(index).start.keys.items())) for index in range(first, first + 35)})
+
+
+def _is_bound(trial: Trial) -> bool:
+    """Whether something of a lane or a flow is in its world or its step."""
+    rows = [held for held in trial.start.keys.values() if isinstance(held, dict)]
+    keys = any(name.rsplit(b":", 1)[-1] in (b"glimit", b"paused", b"gactive", b"wake") for name in trial.start.keys)
+    return keys or trial.verb in LANES_AND_FLOWS or any(b"group" in row or b"parent" in row for row in rows)

@@ -221,7 +221,7 @@ MISTAKES: dict[tuple[str, ...], str] = {
     ("--index", "3"): "--index needs one --layer of cases: exhaustive, corruption, histories, three-jobs",
     ("--index", "3", "--layer", "corruption,exhaustive"): "--index needs one --layer of cases",
     ("--index", "3", "--layer", "plants"): "--index needs one --layer of cases",
-    ("--index", "99999999", "--layer", "exhaustive"): "exhaustive has the trials 0 to 1157851, not 99999999",
+    ("--index", "99999999", "--layer", "exhaustive"): "exhaustive has the trials 0 to 1223261, not 99999999",
     ("--plant", "claim-forgets-the-lease"): "there is no planted defect 'claim-forgets-the-lease'",
     ("--plant", ""): "there is no planted defect ''",
     ("--plant", DEFECT, "--server", CLOSED_PORT): "embedded or valkey",

@@ -1,4 +1,4 @@
-"""The third voice's flat scripts on rows with a group."""
+"""The third voice's flat scripts on rows with a group; the scripts of lanes are beside it."""
 
 import pytest
 

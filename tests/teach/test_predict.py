@@ -36,7 +36,16 @@ POISONED = RECORDINGS["claim/bad-attempts"]
         ("reap/many", "reap/stamp", "broke off"),
         ("reap/many", "native/stamp", "unsupported"),
         ("reap/many", "reap/delta/gactive a/b", "−1"),
-        ("reap/many", "reap/value/ring", '["a/b"]'),
+        ("reap/many", "reap/value/ring", "[a/b]"),
+        ("lanes/turn", "scripted/place", "active"),
+        ("lanes/turn", "scripted/delta/gactive tea", "+1"),
+        ("lanes/turn", "scripted/value/ring", "[cake]"),
+        ("lanes/turn", "native/stamp", "unsupported"),
+        ("flows/last-child", "scripted/place", "gone"),
+        ("flows/last-child", "scripted/delta/job:JOB0KHTOWnGLuC:dependencies", "−1"),
+        ("flows/last-child", "native/stamp", "refused"),
+        ("flows/life", "scripted/place", "active"),
+        ("flows/life", "scripted/value/job:JOB0KHTOWnGLuC:processed JOB0NgWEfAEJfs", "green"),
     ],
 )
 def test_the_answer_is_what_the_run_says_in_the_words_of_the_stage(name: str, about: str, expected: str) -> None:

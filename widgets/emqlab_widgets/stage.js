@@ -3,7 +3,7 @@
 // What is derived here is derived in Python too (emqlab.observe.moments, emqlab.teach.predict), in the same words.
 
 const COUNTERS = ["attempts", "failures", "stalled", "lease_epoch"];
-const EXTRAS = ["state", "last_error", "payload", "group", "parent"];
+const EXTRAS = ["state", "last_error", "payload", "group", "parent", "parent_policy"];
 const SETS = ["pending", "active", "schedule", "dead"];
 const PITCH = 36, CHIP = 64, TALL = 22, LANES = 4;
 const GLYPH = { read: "r", host: "h", write: "w", call: "w", guard: "d", reply: "a", world: "u" };
@@ -114,11 +114,12 @@ export function noteAt(rec, ms, i) {
   return "Sends nothing for this.";
 }
 
+const shortIds = (text) => text.replace(/\b[A-Z]{3}[0-9A-Za-z]{7}([0-9A-Za-z]{4})\b/g, "…$1");
 /** What a key, an id, an epoch or a time looks like in a narrow column. */
 export function brief(text, rec) {
-  return String(text)
-    .replaceAll(`emq:{${rec.queue}}:`, "").replace("{emq}:", "").replace(/^$/, "base").replaceAll(`job:${rec.subject}`, "row")
-    .replace(/\b[A-Z]{3}[0-9A-Za-z]{7}([0-9A-Za-z]{4})\b/g, "…$1").replace(/\b([0-9a-f]{4})[0-9a-f]{36}\b/g, "$1…")
+  return shortIds(String(text)
+    .replaceAll(`emq:{${rec.queue}}:`, "").replace("{emq}:", "").replace(/^$/, "base").replaceAll(`job:${rec.subject}`, "row"))
+    .replace(/\b([0-9a-f]{4})[0-9a-f]{36}\b/g, "$1…")
     .replace(/^\d{13}$/, (n) => (+n === rec.now_ms ? "now" : `now${+n > rec.now_ms ? "+" : "−"}${Math.abs(n - rec.now_ms)}`));
 }
 function value(v, rec) {
@@ -167,7 +168,7 @@ export function line(rec, field, m) {
   const slot = slotOf(field), was = stored(rec, field, m.since), is = stored(rec, field, m.state);
   const read = hit(slot, m.reads), wrote = hit(slot, m.writes);
   const deleted = field.startsWith("row/") && m.writes.has("row") && is === undefined && (was !== undefined || wrote);
-  const counted = /^(row\/(attempts|failures|stalled)$|metrics\/|other\/gactive)/.test(field) && !deleted;
+  const counted = /^(row\/(attempts|failures|stalled)$|metrics\/|other\/gactive|other\/job:[^ ]*:dependencies$)/.test(field) && !deleted;
   return {
     was, is, changed: was !== is, deleted, kind: wrote || deleted ? "w" : read ? "r" : "u",
     word: deleted ? "deleted" : wrote ? (read ? "read, written" : "written") : read ? "read" : "untouched",
@@ -177,15 +178,24 @@ export function line(rec, field, m) {
 export function show(v, field, rec) {
   if (v === undefined || v === null) return field.startsWith("metrics/") ? "0" : "absent";
   if (field === "row/lease_epoch") return v === rec.run_id ? "this epoch" : "earlier epoch";
+  if (field.startsWith("other/") && /^\["[^",[\]\\]+"(, "[^",[\]\\]+")*\]$/.test(v)) return v.replaceAll('"', ""); // a list of words
   return v === "" ? '""' : String(v);
 }
-export const label = (field) => field.replace(/^(row|other)\//, "").replace("metrics/", "metrics:");
+export function label(field) {
+  const name = field.replace(/^(row|other)\//, "").replace("metrics/", "metrics:");
+  const [, parent, what, child] = name.match(/^job:(.*):(dependencies|processed|failed|unsuccessful)(?: (.*))?$/s) ?? [];
+  return what ? shortIds(`${what} ${child ?? parent}`) : name; // of a flow's keys
+}
 
 /** The fields worth a line: the four counters always, the rest when someone touched them. */
 export function fields(rec, all) {
   const out = COUNTERS.map((f) => `row/${f}`);
-  for (const f of EXTRAS)
-    if (all.flat().map((m) => line(rec, `row/${f}`, m)).some((l) => l.kind !== "u" || l.changed)) out.push(`row/${f}`);
+  for (const f of EXTRAS) {
+    const lines = all.flat().map((m) => line(rec, `row/${f}`, m));
+    // The policy is asked of every job that fails; a job that has none needs no line.
+    const never = f === "parent_policy" && lines.every((l) => l.was === undefined && l.is === undefined);
+    if (!never && lines.some((l) => l.kind !== "u" || l.changed)) out.push(`row/${f}`);
+  }
   for (const g of ["metrics", "other"]) {
     const seen = new Set(all.flat().flatMap((m) => Object.keys(m.state[g] ?? {})));
     out.push(...[...seen].sort().map((k) => `${g}/${k}`));
@@ -650,7 +660,7 @@ function render({ model, el }) {
     const seen = held ? all.map((ms) => [ms[0]]) : all; // held: nothing of the outcome, not even which lines there are
     layout = plan(rec, seen); rows = fields(rec, seen);
     aboutCase(n);
-    const lab = (key, text, cls = "", rowsHigh = 1) => h("div", { class: `lab ${cls}`, "data-key": key, title: text.length > 14 ? text : null, style: rowsHigh > 1 ? `height:${rowsHigh * PITCH}px` : null }, h("b", { class: "ne" }), h("span", {}, text));
+    const lab = (key, text, cls = "", rowsHigh = 1) => h("div", { class: `lab ${key.startsWith("other/job:") ? "two " : ""}${cls}`, "data-key": key, title: text.length > 14 ? text : null, style: rowsHigh > 1 ? `height:${rowsHigh * PITCH}px` : null }, h("b", { class: "ne" }), h("span", {}, whole(text)));
     const gap = (k) => (k === COUNTERS.length ? "gap" : "");
     const railLabels = () => layout.at.map((r) => lab(`set/${r.name}`, r.name, "", r.rows));
     const hide = { "aria-hidden": "true" };
@@ -771,7 +781,7 @@ function render({ model, el }) {
     c.ans.replaceChildren(v.stamp ? h("span", { class: "stamp" }, v.stamp) : own(v.said, "unsupported") ? "nothing is sent: " : v.said ? "answers " : "",
       v.said ? h("code", {}, short(replyText(v.said, rec))) : frame?.phase === "world" ? "nothing is sent" : i ? "no answer yet" : "");
     c.tally.replaceChildren(...(!held && all[e].some((x) => x.counts[0]) ? [glyph("r"), `${m.counts[0]} `, glyph("w"), String(m.counts[1])] : []));
-    const touched = (slot) => (frame?.writes?.includes(slot) ? "lit w" : frame?.reads?.includes(slot) ? "lit r" : "");
+    const touched = (slot) => (hit(slot, new Set(frame?.writes)) ? "lit w" : hit(slot, new Set(frame?.reads)) ? "lit r" : "");
     rows.forEach((f, k) => {
       const l = line(rec, f, m), is = l.deleted ? "–" : show(l.is, f, rec), was = `${show(l.was, f, rec)} → `;
       c.cells[k].className = `cell t-${l.kind} ${touched(slotOf(f))}`;

@@ -6,8 +6,8 @@ write; the same thing has the same step id on both executors, so that rows line 
 
 from emqlab.observe.words.answer import ANSWER, answer
 from emqlab.observe.words.arrive import ARRIVE
-from emqlab.observe.words.common import LANES
 from emqlab.observe.words.entry import (
+    FLOW_KEYS,
     At,
     Entry,
     Key,
@@ -28,7 +28,7 @@ __all__ = [
     "ANSWER",
     "ARRIVE",
     "CALL_WORDS",
-    "LANES",
+    "FLOW_KEYS",
     "At",
     "Entry",
     "Key",

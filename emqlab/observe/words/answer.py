@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from emqlab.native.texts import WRONGTYPE
-from emqlab.observe.words.entry import At, in_hand, listed, quoted
+from emqlab.observe.words.entry import At, in_hand, listed, quoted, short
 from emqlab.replies import ErrorReply, NotSent
 
 ANSWER = "the answer"
@@ -12,12 +12,20 @@ ANSWER = "the answer"
 def answer(at: At) -> str:
     """What the caller is told. ``at.reply`` is the whole reply, ``at.told`` all commands that ran."""
     if isinstance(at.reply, NotSent):
-        return "No such verb here: nothing is sent."
+        return not_sent(at)
     if isinstance(at.reply, ErrorReply):
         return refused(at)
     if at.verb not in _ANSWERS:
         raise LookupError(f"no words for the answer of {at.verb} on the {at.executor} executor")
     return _ANSWERS[at.verb](at)
+
+
+def not_sent(at: At) -> str:
+    """Why a step has no transition on this executor."""
+    kind = "lanes" if at.verb.startswith("lane_") else "flows" if at.verb.startswith("flow_") else ""
+    if kind:
+        return f"No such verb here: {kind} are for scripts alone. Nothing is sent."
+    return "No such verb here: nothing is sent."
 
 
 # -- errors
@@ -116,10 +124,32 @@ def _claim(at: At) -> str:
     return "Answers empty: nobody waits."
 
 
+def _lane_claim(at: At) -> str:
+    if at.reply:
+        what = "the job without a payload" if at.reply[1] is None else "the job"
+        return f"Answers {what}, token {at.reply[2]} and the lane, {quoted(at.reply[3])}."
+    if at.said(b"EXISTS") == 0:
+        return "Answers empty. The ghost is gone."
+    if at.said(b"ZPOPMIN") == []:
+        return "Answers empty: that lane had nobody. The next claim asks the next lane."
+    if any(one.command[:1] == (b"LMOVE",) for one in at.told):
+        return "Answers empty: no lane can be served now."
+    return "Answers empty: the queue reads as paused."
+
+
 def _complete(at: At) -> str:
     if at.reply == 0:
         return "Answers 0: the job is gone already. Nothing was written."
-    return f"Answers 1: {at.job} is done."
+    return f"Answers 1: {at.job} is done{parent_after(at)}."
+
+
+def parent_after(at: At) -> str:
+    """What the transition did to a flow's parent, as the end of a sentence; empty when it did nothing."""
+    parent = at.value("parent")
+    moved = [one.command[1] for one in at.told if one.command[:1] == (b"ZADD",) and one.command[-1] == parent]
+    if not parent or not moved:
+        return ""
+    return f", and its parent {short(parent)} {'dies too' if moved[-1].endswith(b':dead') else 'is in line'}"
 
 
 def _fail(at: At) -> str:
@@ -127,7 +157,7 @@ def _fail(at: At) -> str:
         return f"Answers scheduled: {at.job} will be tried again."
     if at.native and not at.wrote:
         return "Answers dead: it was a dead letter already."
-    return "Answers dead: the budget is spent."
+    return f"Answers dead: the budget is spent{parent_after(at)}."
 
 
 def _extend(at: At) -> str:
@@ -165,6 +195,12 @@ def _counted(at: At) -> bool:
     return any(one.command[:1] == (b"HSET",) and b"stalled" in one.command for one in at.told)
 
 
+def _flow_add(at: At) -> str:
+    if at.reply == 0:
+        return "Answers 0: one of the ids exists already. Nothing was written."
+    return f"Answers 1: {at.job} waits for its children, and they wait in line."
+
+
 def _reprocess(at: At) -> str:
     if at.reply == -1:
         return "Answers −1: the job is gone. Nothing was written."
@@ -193,6 +229,12 @@ _ANSWERS: dict[str, Callable[[At], str]] = {
     "reap": lambda at: f"Answers how many it looked at: {at.reply}.",
     "stalled_check": _sweep,
     "reprocess": _reprocess,
+    "lane_enqueue": lambda at: f"Answers 1: {at.job} waits in its lane." if at.reply == 1 else _duplicate(at),
+    "lane_claim": _lane_claim,
+    "lane_pause": lambda at: "Answers 1: nobody is claimed from the lane.",
+    "lane_resume": lambda at: "Answers 1: the lane goes on.",
+    "lane_limit": lambda at: "Answers 1: the limit is set.",
+    "flow_add": _flow_add,
     "pause": _pause,
     "resume": _resume,
 }

@@ -5,7 +5,6 @@ from emqlab.observe.words.common import (
     READ_CLOCK,
     READ_FENCE,
     READ_TIME,
-    clock,
     holds,
     uncountable,
 )
@@ -29,7 +28,7 @@ def _due(at: At) -> str:
     return f"{at.job} is due in {at.ahead()}."
 
 
-_EXISTS: Row = ("read EXISTS row", "row", "is the id new?", _new)
+IS_NEW: Row = ("read EXISTS row", "row", "is the id new?", _new)
 _HSET: Row = ("write HSET row.state", "make", "write the row", _made)
 _LINE: Row = (
     "write ZADD pending",
@@ -40,19 +39,19 @@ _LINE: Row = (
 _DUE: Row = ("write ZADD schedule", "due", "set when it is due", _due)
 
 _NEW = joined(
-    rows("enqueue", "scripted", [_EXISTS, _HSET, _LINE]),
+    rows("enqueue", "scripted", [IS_NEW, _HSET, _LINE]),
     rows(
         "enqueue",
         "native",
-        [READ_FENCE, _EXISTS, ("read TYPE pending", "sound1", "will it hold?", holds), GUARD, _HSET, _LINE],
+        [READ_FENCE, IS_NEW, ("read TYPE pending", "sound1", "will it hold?", holds), GUARD, _HSET, _LINE],
     ),
-    rows("schedule", "scripted", [_EXISTS, READ_TIME, _HSET, _DUE]),
+    rows("schedule", "scripted", [IS_NEW, READ_TIME, _HSET, _DUE]),
     rows(
         "schedule",
         "native",
         [
             READ_FENCE,
-            _EXISTS,
+            IS_NEW,
             ("read TYPE schedule", "sound1", "will it hold?", holds),
             READ_CLOCK,
             GUARD,
@@ -83,7 +82,8 @@ def _native_pause(at: At) -> str:
     return "Asked inside the command. Not paused." if at.reply is None else "Any value pauses, even 0."
 
 
-def _popped(at: At) -> str:
+def popped(at: At) -> str:
+    """The head of a line, taken out of it at once; or nobody."""
     if not at.reply:
         return "Nobody waits: nothing to pop."
     return f"Pops {short(at.reply[0])} at once. It is now in no set."
@@ -135,24 +135,26 @@ def _popped_as_foreseen(at: At) -> str:
     return f"Pops, and the popped id is {short(at.reply[0])}, as foreseen."
 
 
+HOST_PAUSE: Row = ("host HGET meta.paused", "pause", "is the queue paused?", _host_pause, _host_pause_error)
+IS_ROW: Row = ("read EXISTS row", "row", "is there a row?", _ghost)
+MINT: Row = ("write HINCRBY row.attempts", "count", "which token?", lambda at: f"Mints token {at.reply}.")
+SAY_ACTIVE: Row = ("write HSET row.state", "state", "say that it is leased", "state says active.")
+LEASE: Row = ("write ZADD active", "lease", "start the lease", _leased, _lease_lost)
+PAYLOAD: Row = ("read HGET row.payload", "payload", "what is the work?", _paid)
+
 _CLAIM = joined(
     rows(
         "claim",
         "scripted",
         [
-            ("host HGET meta.paused", "pause", "is the queue paused?", _host_pause, _host_pause_error),
-            ("write ZPOPMIN pending", "head", "who is first?", _popped),
-            ("read EXISTS row", "row", "is there a row?", _ghost),
-            (
-                "write HINCRBY row.attempts",
-                "count",
-                "which token?",
-                lambda at: f"Mints token {at.reply}.",
-            ),
-            ("write HSET row.state", "state", "say that it is leased", "state says active."),
-            ("read TIME", "clock", "what time is it?", clock),
-            ("write ZADD active", "lease", "start the lease", _leased, _lease_lost),
-            ("read HGET row.payload", "payload", "what is the work?", _paid),
+            HOST_PAUSE,
+            ("write ZPOPMIN pending", "head", "who is first?", popped),
+            IS_ROW,
+            MINT,
+            SAY_ACTIVE,
+            READ_TIME,
+            LEASE,
+            PAYLOAD,
         ],
     ),
     rows(
@@ -172,7 +174,7 @@ _CLAIM = joined(
             ("read HGET row.attempts", "count", "which token?", _predicted),
             ("read TYPE active", "lease0", "will active take it?", holds),
             READ_CLOCK,
-            ("read HGET row.payload", "payload", "what is the work?", _paid),
+            PAYLOAD,
             GUARD,
             ("write ZPOPMIN pending", "pop2", "take the id out", _popped_as_foreseen),
             (

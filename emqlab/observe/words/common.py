@@ -1,7 +1,9 @@
-"""Words that several transitions share: the fence, the clock, the token, the guard, the lane's bookkeeping."""
+"""Words that several transitions share: the fence, the clock, the token, the guard."""
+
+from collections.abc import Mapping
 
 from emqlab.native.rules import integer
-from emqlab.observe.words.entry import At, Row, quoted, rows, shown
+from emqlab.observe.words.entry import At, Row, quoted, shown
 from emqlab.observe.words.trouble import counter_of
 
 FENCE = "which version?"
@@ -37,7 +39,8 @@ def token(at: At) -> str:
 def group(at: At) -> str:
     """Whether the row belongs to a lane."""
     if at.reply is None:
-        return "No group, so a flat job."
+        of_a_flow = isinstance(at.row, Mapping) and "parent" in at.row
+        return "No group, so no lane." if of_a_flow else "No group, so a flat job."
     if at.native:
         return f"A lane row, of {quoted(at.reply)}: native verbs refuse it."
     return f"A lane row: it belongs to {quoted(at.reply)}."
@@ -110,68 +113,3 @@ HOLDER: list[Row] = [
     ("read ZSCORE active", "where", "is it leased?", where),
     GUARD,
 ]
-
-
-# -- the lane's bookkeeping, in the scripts alone
-
-
-def _paused(at: At) -> str:
-    return "The lane is paused: it is not rung." if at.reply == 1 else "The lane is not paused."
-
-
-def _waiting(at: At) -> str:
-    if at.reply == 0:
-        return "Nobody waits in the lane."
-    return f"Waiting in the lane: {at.reply}."
-
-
-def _limit(at: At) -> str:
-    return "The lane has no limit." if at.reply is None else f"The lane may run {quoted(at.reply)} at once."
-
-
-def _busy(at: At) -> str:
-    running = "0" if at.reply is None else quoted(at.reply)
-    over = " The limit is reached." if not at.then or at.then[0].command[0] != b"LPOS" else ""
-    return f"Running now: {running}.{over}"
-
-
-def _on_ring(at: At) -> str:
-    return "The lane is not on the ring yet." if at.reply is None else "It is on the ring already."
-
-
-def _freed(at: At) -> str:
-    return f"The lane gives back one slot. Running now: {at.reply}."
-
-
-_RING: list[Row] = [
-    ("read SISMEMBER paused", "ring1", "is the lane paused?", _paused),
-    ("read ZCARD lane", "waiting", "does anyone wait there?", _waiting),
-    ("read HGET glimit", "ring2", "has the lane a limit?", _limit),
-    ("read HGET gactive", "busy", "how many does it run?", _busy),
-    ("read LPOS ring", "ring3", "on the ring already?", _on_ring),
-    ("write RPUSH ring", "ring4", "ring the lane", "So it goes on the ring."),
-    ("write LPUSH wake", "wake", "wake a worker", "A waiting worker is woken."),
-    ("write LTRIM wake", "trim", "keep wake short", "wake is kept to 64."),
-]
-_FREE: list[Row] = [
-    ("write HINCRBY gactive", "gactive", "free the lane's slot", _freed),
-    ("write HDEL gactive", "gdel", "keep no zero", "Zero is not kept: the field goes."),
-]
-
-
-def _leaves_lane(at: At) -> str:
-    if at.reply == 0:
-        return f"{at.job} was not in its lane either."
-    return f"{at.job} leaves its lane, where it was waiting."
-
-
-_WAITED: list[Row] = [
-    ("write ZREM lane", "leave-lane", "take it out of its lane", _leaves_lane),
-    ("write LREM ring", "unring", "take the lane off the ring", "The lane is empty now: it leaves the ring."),
-]
-
-LANES = (
-    rows("complete fail", "scripted", _RING + _FREE + _WAITED)
-    | rows("reap stalled_check", "scripted", _RING + _FREE)
-    | rows("promote", "scripted", _RING)
-)

@@ -125,30 +125,36 @@ def joined(*tables: Table) -> Table:
 
 # -- what commands do to ids
 
+#: How the keys beside a flow parent's row end.
+FLOW_KEYS = (b":dependencies", b":processed", b":failed", b":unsuccessful")
 
-_TAKES = {b"ZREM", b"HDEL", b"LREM", b"DEL", b"SREM"}
+#: Their reply 0 says that there was nothing to take out, or that it was in there already.
+_MEMBERS = {b"ZREM", b"HDEL", b"LREM", b"DEL", b"SREM", b"SADD"}
 
 
 def effective(told: Told) -> bool:
     """Whether a write changed something: an error, a removal of nothing and an empty pop did not."""
     if isinstance(told.reply, ErrorReply):
         return False
-    if told.command[0] in _TAKES:
+    if told.command[0] in _MEMBERS:
         return bool(told.reply != 0)
-    return not (told.command[0] == b"ZPOPMIN" and told.reply == [])
+    return (told.command[0], told.reply) not in ((b"ZPOPMIN", []), (b"LMOVE", None))
 
 
 def in_hand(told: Iterable[Told]) -> set[bytes]:
     """The ids that were taken out of a set and not put into another."""
     hand: set[bytes] = set()
+    put: set[bytes] = set()
     for one in told:
         if one.phase != "write" or not effective(one):
             continue
         if one.command[0] == b"ZPOPMIN":
             hand.add(one.reply[0])
         elif one.command[0] == b"ZREM":
-            hand.add(one.command[2])
+            # What was put elsewhere before is not in hand: a flow's parent is laid aside, then taken out of the line.
+            hand |= {one.command[2]} - put
         elif one.command[0] == b"ZADD":
+            put.add(one.command[-1])
             hand.discard(one.command[-1])
         elif one.command[0] == b"DEL":
             hand = {job for job in hand if not one.command[1].endswith(b"job:" + job)}
@@ -162,7 +168,8 @@ def member_of(command: tuple[bytes, ...], queue: bytes, reply: Any = None) -> by
     name, key = command[0], command[1]
     row = keys.base(queue) + b"job:"
     if key.startswith(row) and name != b"GET":
-        return key[len(row) :]
+        job = key[len(row) :]
+        return next((job.removesuffix(end) for end in FLOW_KEYS if job.endswith(end)), job)
     if name in (b"ZREM", b"ZADD", b"ZSCORE"):
         return command[-1]
     if name in (b"ZPOPMIN", b"ZRANGE") and isinstance(reply, list) and reply:

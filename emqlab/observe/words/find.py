@@ -6,27 +6,32 @@ from dataclasses import dataclass
 from emqlab import keys
 from emqlab.executor import Told
 from emqlab.observe.words.arrive import ARRIVE
-from emqlab.observe.words.common import LANES
-from emqlab.observe.words.entry import At, Entry, Table, joined, shown
+from emqlab.observe.words.entry import FLOW_KEYS, At, Entry, Table, joined, shown
+from emqlab.observe.words.flows import FLOWS
 from emqlab.observe.words.holder import HOLDERS
+from emqlab.observe.words.lanes import LANES
 from emqlab.observe.words.recover import RECOVER
 from emqlab.observe.words.trouble import broken_off
 from emqlab.replies import ErrorReply
-from emqlab.transitions import TRANSITIONS
 
-TABLE: Table = joined(ARRIVE, HOLDERS, RECOVER, LANES)
+TABLE: Table = joined(ARRIVE, HOLDERS, RECOVER, LANES, FLOWS)
 
-_FIELDED = {b"HGET", b"HSET", b"HDEL", b"HINCRBY"}
-_LANE_HASHES = {"gactive", "glimit"}
+_FIELDED = {b"HGET", b"HMGET", b"HSET", b"HDEL", b"HINCRBY"}
+#: Hashes whose fields are groups or jobs.
+_BY_NAME = {"gactive", "glimit", "processed", "failed", "unsuccessful"}
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What a call sent: its keys, its base where it has one, and whether the case replaced keys or arguments."""
+    """What a call sent: its keys by their names, its base where it has one, a flow's child its parent's id.
 
-    keys: tuple[bytes, ...] = ()
+    ``odd``: whether the case replaced keys or arguments.
+    """
+
+    keys: tuple[tuple[str, bytes], ...] = ()
     base: bytes | None = None
     odd: bool = False
+    parent: bytes | None = None
 
 
 def entry_of(verb: str, executor: str, told: Told, queue: bytes, sent: Sent) -> tuple[Entry, str]:
@@ -37,7 +42,7 @@ def entry_of(verb: str, executor: str, told: Told, queue: bytes, sent: Sent) -> 
     """
     name = shown(told.command[0]) if told.command else ""
     where = (verb, executor, told.phase)
-    roles = list(_roles(verb, told.command, queue, sent))
+    roles = list(_roles(told.command, queue, sent))
     for role in roles:
         found = TABLE.get((*where, name, role))
         if found:
@@ -58,34 +63,38 @@ def note_of(entry: Entry, at: At) -> str:
     return note if isinstance(note, str) else note(at)
 
 
-def _roles(verb: str, command: Sequence[bytes], queue: bytes, sent: Sent) -> Iterator[str]:
+def _roles(command: Sequence[bytes], queue: bytes, sent: Sent) -> Iterator[str]:
     """What a command's key may be to its transition, the likeliest first; empty for a command without a key."""
     if len(command) < 2 or command[0] in (b"TIME", b"(clock)"):
         yield ""
         return
     key, field = command[1], _field(command)
-    for base in (keys.base(queue), sent.base):
-        name = _named(key, base) if base is not None else ""
-        if name:
-            yield f"{name}.{field}" if field and name not in _LANE_HASHES else name
-    transition = TRANSITIONS.get(verb)
-    for role, given in zip(transition.keys if transition else (), sent.keys, strict=False):
-        if given == key:
-            yield f"{role}.{field}" if field else role
+    given = [role for role, one in sent.keys if one == key]
+    names = [name for base in (keys.base(queue), sent.base) if base is not None for name in _named(key, base)]
+    if sent.parent is not None:
+        # The parent's own row, and the sets it is put into: what is done to the child has other words.
+        if command[0] in (b"ZADD", b"ZREM") and command[-1] == sent.parent:
+            names[:0] = [f"{name} parent" for name in names]
+        if "parent" in given and "row" not in given:
+            names.insert(0, "parent")
+    for name in [*names, *given]:
+        yield f"{name}.{field}" if field and name not in _BY_NAME else name
     yield shown(key)
 
 
-def _named(key: bytes, base: bytes) -> str:
+def _named(key: bytes, base: bytes) -> Iterator[str]:
     if key == keys.VERSION_KEY:
-        return "version"
-    if not key.startswith(base):
-        return ""
+        yield "version"
+    if key == keys.VERSION_KEY or not key.startswith(base):
+        return
     name = key[len(base) :]
     if name.startswith(b"job:"):
-        return "row"
-    if name.startswith(b"g:") and name.endswith(b":pending"):
-        return "lane"
-    return shown(name)
+        yield from (end[1:].decode() for end in FLOW_KEYS if name.endswith(end))
+        yield "row"
+    elif name.startswith(b"g:") and name.endswith(b":pending"):
+        yield "lane"
+    elif name:
+        yield shown(name)
 
 
 def _field(command: Sequence[bytes]) -> str:

@@ -1,7 +1,7 @@
 """The order in which a reader best meets steps that only one executor takes: a script acts where a verb asks."""
 
 _STORY = """
-fence pause select head leave type row token group parent dead0 where where-line epoch count0 count
+fence pause child turn select head leave type row token group parent dead0 where where-line epoch count0 count
 claimed gactive gdel lease0 sound1 sound2 clock lease payload guard leave2 pop2 count2 state2 lease2
 """
 

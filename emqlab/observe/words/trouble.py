@@ -3,7 +3,7 @@
 from emqlab.observe.words.entry import At, in_hand, shown
 from emqlab.replies import ErrorReply
 
-_TYPES = {b"H": "hash", b"Z": "sorted set", b"L": "list", b"R": "list", b"S": "set", b"G": "string"}
+_TYPES = {b"H": "hash", b"Z": "sorted set", b"L": "list", b"R": "list", b"S": "set", b"G": "string", b"D": "string"}
 
 
 def broken_off(at: At) -> str:
@@ -41,13 +41,13 @@ def reason(at: At) -> str:
 
 def named(role: str, command: tuple[bytes, ...] = ()) -> str:
     """A key in a sentence: ``The row``, ``active``, ``metrics:failed``, ``The lane``."""
-    if role.startswith("row"):
-        return "The row"
+    if role.startswith(("row", "parent")):
+        return "The row" if role.startswith("row") else "The parent's row"
     if role == "lane":
         return "The lane's key"
     if role == "version":
         return "The version's key"
-    name = role.partition(".")[0]
+    name = role.partition(".")[0].partition(" ")[0]
     return name or (shown(command[1]) if len(command) > 1 else "The key")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from emqlab.observe.words.answer import parent_after
 from emqlab.observe.words.entry import At, in_hand, listed, quoted, short, shown, span
 from emqlab.replies import ErrorReply, NotSent
 
@@ -21,6 +22,12 @@ CALL_WORDS = {
     "reap": "reap expired leases",
     "stalled_check": "sweep expired leases",
     "reprocess": "revive the dead letter",
+    "lane_enqueue": "add a job to a lane",
+    "lane_claim": "claim from the next lane",
+    "lane_pause": "pause a lane",
+    "lane_resume": "resume a lane",
+    "lane_limit": "limit a lane",
+    "flow_add": "add a flow",
     "pause": "pause the queue",
     "resume": "resume the queue",
 }
@@ -54,6 +61,23 @@ def _claim(at: At) -> Telling:
     return "Claims", " and gets nothing"
 
 
+def _lane_claim(at: At) -> Telling:
+    if isinstance(at.reply, list) and at.reply:
+        job, _, token, group = at.reply
+        return f"Claims {short(job)} of lane {quoted(group)} for {_millis(at.value('lease_ms'))}", f": token {token}"
+    return "Claims from the lanes", " and gets nothing"
+
+
+def _lane(does: str) -> Callable[[At], Telling]:
+    return lambda at: (f"{does} lane {quoted(at.value('group'))}", "")
+
+
+def _flow_add(at: At) -> Telling:
+    children = at.values.get("children", ())
+    ids = [] if isinstance(children, bytes) else [job for job, _ in children]
+    return f"Adds {at.job}, the parent of {listed(ids)}", "" if at.reply else ": one exists already"
+
+
 def _with_token(does: str, ending: Callable[[At], str]) -> Callable[[At], Telling]:
     def telling(at: At) -> Telling:
         return f"{does} {at.job} with token {quoted(at.value('token'))}", ending(at)
@@ -62,7 +86,7 @@ def _with_token(does: str, ending: Callable[[At], str]) -> Callable[[At], Tellin
 
 
 def _failed(at: At) -> str:
-    return ": dead" if at.reply == b"dead" else ": scheduled for another try"
+    return f": dead{parent_after(at)}" if at.reply == b"dead" else ": scheduled for another try"
 
 
 def _due(at: At) -> str:
@@ -88,7 +112,7 @@ _WHOLE: dict[str, Callable[[At], Telling]] = {
     "enqueue": lambda at: (f"Adds {at.job}", "" if at.reply else ": it exists already"),
     "schedule": lambda at: (f"Adds {at.job}, {_due(at)}", "" if at.reply else ": it exists already"),
     "claim": _claim,
-    "complete": _with_token("Completes", lambda at: ": done" if at.reply else ": gone already"),
+    "complete": _with_token("Completes", lambda at: f": done{parent_after(at)}" if at.reply else ": gone already"),
     "fail": _with_token("Fails", _failed),
     "delay": _with_token("Delays", lambda at: f": {_due(at)}"),
     "requeue": _with_token("Requeues", lambda at: ": back in line"),
@@ -101,6 +125,15 @@ _WHOLE: dict[str, Callable[[At], Telling]] = {
     "reap": lambda at: ("Reaps", f" {at.reply}" if at.reply else ": no lease has run out"),
     "stalled_check": _sweep,
     "reprocess": lambda at: (f"Revives {at.job}", "" if at.reply == 1 else ": gone already"),
+    "lane_enqueue": lambda at: (
+        f"Adds {at.job} to lane {quoted(at.value('group'))}",
+        "" if at.reply else ": it exists already",
+    ),
+    "lane_claim": _lane_claim,
+    "lane_pause": _lane("Pauses"),
+    "lane_resume": _lane("Resumes"),
+    "lane_limit": lambda at: (f"Limits lane {quoted(at.value('group'))} to {quoted(at.value('limit'))} at once", ""),
+    "flow_add": _flow_add,
     "pause": lambda at: ("Pauses the queue", ""),
     "resume": lambda at: ("Resumes the queue", ""),
 }

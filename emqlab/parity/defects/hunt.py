@@ -16,7 +16,7 @@ _FIRST, _MOST = 25, 400
 
 
 class Mixed(Layer):
-    """Corrupted worlds, odd calls and the small world in turn, for a hunt that doesn't know where to look."""
+    """Corrupted worlds, odd calls, the small world, lanes and flows in turn, for one who doesn't know where to look."""
 
     name = "hunt"
 
@@ -26,16 +26,19 @@ class Mixed(Layer):
 
     @property
     def size(self) -> int:
-        """Three times the smallest part."""
-        return 3 * min(*self._corrupted.parts[:2], self._small.size)
+        """Four times the smallest part."""
+        return 4 * min(*self._corrupted.parts[:2], self._small.size)
 
     def index_at(self, place: int) -> int:
         """In order, for the parts are shuffled."""
         return place
 
     def trial(self, index: int) -> Trial:
-        """One of the three, under its own layer's name."""
-        at, part = divmod(self._checked(index), 3)
+        """One of the four, under its own layer's name."""
+        at, part = divmod(self._checked(index), 4)
+        if part == 3:
+            layer = self._small if at % 2 else self._corrupted
+            return layer.trial(layer.bound[shuffled(at // 2 % len(layer.bound), len(layer.bound), self.seed)])
         if part == 2:
             return self._small.trial(self._small.index_at(at))
         if part == 1:

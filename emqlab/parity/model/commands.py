@@ -51,6 +51,39 @@ def sismember(keys: Keys, key: bytes, member: bytes) -> bool:
     raise Refused(WRONGTYPE)
 
 
+def sadd(keys: Keys, key: bytes, member: bytes) -> None:
+    """Adds a member, to a new set if need be. Raises Refused when the key holds another kind."""
+    if not sismember(keys, key, member):
+        cast("set[bytes]", keys.setdefault(key, set())).add(member)
+
+
+def srem(keys: Keys, key: bytes, member: bytes) -> None:
+    """Removes a member, the set with its last one. Raises Refused when the key holds another kind."""
+    if sismember(keys, key, member):
+        found = cast("set[bytes]", keys[key])
+        found.remove(member)
+        if not found:
+            del keys[key]
+
+
+def decr(keys: Keys, key: bytes) -> int:
+    """Takes one off a string's number, 0 without the key, and returns the rest.
+
+    Raises Refused when the key holds another kind, and with DECR's own text when it makes nothing of the bytes: they
+    are read as HINCRBY reads a field's. Source: https://valkey.io/commands/decr/
+    """
+    held = keys.get(key, b"0")
+    if type(held) is not bytes:
+        raise Refused(WRONGTYPE)
+    number = stored_integer(held)
+    if number is None:
+        raise Refused(b"ERR value is not an integer or out of range")
+    if number == SMALLEST:
+        raise Refused(b"ERR increment or decrement would overflow")
+    keys[key] = b"%d" % (number - 1)
+    return number - 1
+
+
 def hget(keys: Keys, key: bytes, field: bytes) -> bytes | None:
     """A field's bytes, None without key or field. Raises Refused when the key holds another kind."""
     found = hash_at(keys, key)
@@ -128,6 +161,14 @@ def first(keys: Keys, key: bytes) -> bytes | None:
     return None if found is None else min((score, member) for member, score in found.items())[1]
 
 
+def zpopmin(keys: Keys, key: bytes) -> bytes | None:
+    """Takes the first member out and returns it, None without one. Raises Refused when the key holds another kind."""
+    member = first(keys, key)
+    if member is not None:
+        zrem(keys, key, member)
+    return member
+
+
 def due(keys: Keys, key: bytes, now_ms: int, count: int) -> list[bytes]:
     """The members scored up to ``now_ms``, in order, at most ``count``, all if it is negative.
 
@@ -161,3 +202,12 @@ def lrem(keys: Keys, key: bytes, item: bytes) -> None:
         keys[key] = left
     else:
         keys.pop(key, None)
+
+
+def lmove(keys: Keys, key: bytes) -> bytes | None:
+    """Moves a list's head to its own tail and returns it, None without one. Raises Refused for another kind of key."""
+    found = list_at(keys, key)
+    if found is None:
+        return None
+    found.append(found.pop(0))
+    return found[-1]

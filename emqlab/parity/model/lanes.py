@@ -1,8 +1,7 @@
-"""What the flat scripts do for a row with a group: its slot, its lane and the ring (SPEC 4.3)."""
+"""What scripts do for a row with a group: its slot, its lane and the ring (SPEC 4.3)."""
 
 from emqlab.parity.model.commands import (
     Keys,
-    Refused,
     hdel,
     hget,
     hincrby,
@@ -15,9 +14,8 @@ from emqlab.parity.model.commands import (
     zrem,
     zset_at,
 )
-from emqlab.parity.model.numbers import tonumber
+from emqlab.parity.model.script_rules import number
 
-SCRIPT_ERROR = b"ERR"
 WAKES = 64
 
 
@@ -32,6 +30,11 @@ def free_slot(keys: Keys, base: bytes, group: bytes) -> None:
         hdel(keys, base + b"gactive", group)
 
 
+def below(limit: bytes | None, taken: float) -> bool:
+    """Whether a group with so many active slots may have one more. Raises Refused for a limit that is no number."""
+    return limit is None or number(limit) > taken
+
+
 def ring(keys: Keys, base: bytes, group: bytes) -> None:
     """Puts a group that can be served on the ring, and wakes a consumer. Raises Refused at the first bad key or number.
 
@@ -42,10 +45,7 @@ def ring(keys: Keys, base: bytes, group: bytes) -> None:
     limit = hget(keys, base + b"glimit", group)
     if limit is not None:
         active = hget(keys, base + b"gactive", group)
-        most, taken = tonumber(limit), 0.0 if active is None else tonumber(active)
-        if most is None or taken is None:
-            raise Refused(SCRIPT_ERROR)
-        if not most > taken:
+        if not below(limit, 0.0 if active is None else number(active)):
             return
     if group not in (list_at(keys, base + b"ring") or ()):
         rpush(keys, base + b"ring", group)
@@ -61,15 +61,20 @@ def give_back(keys: Keys, base: bytes, group: bytes | None, job_id: bytes) -> No
         ring(keys, base, group)
 
 
-def let_go(keys: Keys, base: bytes, group: bytes | None, job_id: bytes) -> None:
-    """Takes a finished or failed id out of ``active``, else from where it waits. Raises Refused on the way."""
+def let_go(keys: Keys, base: bytes, group: bytes | None, job_id: bytes) -> bool:
+    """Takes a finished or failed id out of ``active``, else from where it waits. Raises Refused on the way.
+
+    Returns whether it was active.
+    """
     if zrem(keys, base + b"active", job_id):
         if group is not None:
             free_slot(keys, base, group)
             ring(keys, base, group)
-    elif group is None:
+        return True
+    if group is None:
         zrem(keys, base + b"pending", job_id)
     else:
         zrem(keys, lane(base, group), job_id)
         if lane(base, group) not in keys:
             lrem(keys, base + b"ring", group)
+    return False

@@ -3,13 +3,15 @@
 from collections.abc import Callable
 
 from emqlab import keys as names
-from emqlab.parity.model.commands import Keys, Refused, due, first, hdel, hget, hincrby, hset, zadd, zrem
-from emqlab.parity.model.lanes import SCRIPT_ERROR, free_slot, give_back, let_go
-from emqlab.parity.model.numbers import integer_reply, limit, tonumber
+from emqlab.parity.model.commands import Refused, hdel, hget, hincrby, hset, zadd, zpopmin, zrem
+from emqlab.parity.model.flows import flow_add, read_parent, tell_dead, tell_done
+from emqlab.parity.model.lane_steps import lane_claim, lane_enqueue, lane_limit, lane_pause, lane_resume
+from emqlab.parity.model.lanes import let_go
+from emqlab.parity.model.numbers import integer_reply
 from emqlab.parity.model.pause import pause, resume
+from emqlab.parity.model.script_rules import check_kind, check_token, number, reads_paused, score
+from emqlab.parity.model.script_sweeps import promote, reap, stalled_check
 from emqlab.parity.model.world import Error, Given, Reply, Unsupported, Values, World
-
-REAPED = 100
 
 
 def scripted(world: World, queue: bytes, verb: str, values: Values) -> Reply:
@@ -21,41 +23,6 @@ def scripted(world: World, queue: bytes, verb: str, values: Values) -> Reply:
         return step(world, names.base(queue), values)
     except Refused as refused:
         return Error(refused.text)
-
-
-def number(text: bytes) -> float:
-    """A number at the place where it is used. Raises Refused where Lua would use a nil."""
-    found = tonumber(text)
-    if found is None:
-        raise Refused(SCRIPT_ERROR)
-    return found
-
-
-def count(text: bytes) -> int:
-    """A limit as ZRANGEBYSCORE reads it. Raises Refused for a nil, and for what is no integer to the server."""
-    found = limit(number(text))
-    if found is None:
-        raise Refused(b"ERR value is not an integer or out of range")
-    return found
-
-
-def check_kind(job_id: bytes) -> None:
-    """Raises Refused for an id that is no job's."""
-    if job_id[:3] != b"JOB":
-        raise Refused(b"EMQKIND job id must be JOB-namespaced")
-
-
-def check_token(keys: Keys, row: bytes, token: bytes, verb: bytes) -> bytes | None:
-    """The row's ``attempts``, None without it. Raises Refused for another token and for a row that is no hash."""
-    attempts = hget(keys, row, b"attempts")
-    if attempts is not None and attempts != token:
-        raise Refused(b"EMQSTALE " + verb + b" token mismatch")
-    return attempts
-
-
-def score(world: World, mode: bytes, value: bytes) -> float:
-    """When a delayed job is due. Raises Refused where Lua would use a nil."""
-    return world.now_ms + number(value) if mode == b"in" else number(value)
 
 
 def enqueue(world: World, base: bytes, given: Given) -> Reply:
@@ -87,14 +54,9 @@ def schedule(world: World, base: bytes, given: Given) -> Reply:
 def claim(world: World, base: bytes, given: Given) -> Reply:
     """The oldest pending job, after the host's own look at the pause flag."""
     keys = world.keys
-    try:
-        paused = hget(keys, base + b"meta", b"paused") is not None
-    except Refused:
-        paused = True
-    job_id = None if paused else first(keys, base + b"pending")
+    job_id = None if reads_paused(keys, base) else zpopmin(keys, base + b"pending")
     if job_id is None:
         return []
-    zrem(keys, base + b"pending", job_id)
     row = base + b"job:" + job_id
     if row not in keys:
         return []
@@ -105,21 +67,24 @@ def claim(world: World, base: bytes, given: Given) -> Reply:
 
 
 def complete(world: World, base: bytes, given: Given) -> Reply:
-    """A finished job and its row go."""
+    """A finished job and its row go, and the parent of one that was leased is told."""
     keys, job_id = world.keys, given["id"]
     row = base + b"job:" + job_id
+    parent, _ = read_parent(keys, row)
     if check_token(keys, row, given["token"], b"complete") is None:
         return 0
-    let_go(keys, base, hget(keys, row, b"group"), job_id)
+    if let_go(keys, base, hget(keys, row, b"group"), job_id) and parent is not None:
+        tell_done(keys, base, parent, job_id, given.get("result", job_id))
     del keys[row]
     hincrby(keys, base + b"metrics:completed", b"count", 1)
     return 1
 
 
 def fail(world: World, base: bytes, given: Given) -> Reply:
-    """A failed attempt: another one later, or a dead letter when ``attempts`` has reached the cap."""
+    """A failed attempt: another one later, or at the cap on ``attempts`` a dead letter, of which a parent is told."""
     keys, job_id = world.keys, given["id"]
     row = base + b"job:" + job_id
+    parent, policy = read_parent(keys, row)
     attempts = check_token(keys, row, given["token"], b"retry")
     if attempts is None:
         raise Refused(b"EMQSTALE job gone")
@@ -129,6 +94,8 @@ def fail(world: World, base: bytes, given: Given) -> Reply:
         hset(keys, row, {b"state": b"dead"})
         zadd(keys, base + b"dead", 0.0, job_id)
         hincrby(keys, base + b"metrics:failed", b"count", 1)
+        if parent is not None:
+            tell_dead(keys, base, parent, policy, job_id, given["error"])
         return b"dead"
     hset(keys, row, {b"state": b"scheduled"})
     zadd(keys, base + b"schedule", world.now_ms + number(given["delay_ms"]), job_id)
@@ -168,57 +135,6 @@ def extends(world: World, base: bytes, given: Given) -> Reply:
     return left
 
 
-def promote(world: World, base: bytes, given: Given) -> Reply:
-    """Due jobs go to pending, or to their lanes."""
-    keys = world.keys
-    examined = due(keys, base + b"schedule", world.now_ms, count(given["batch"]))
-    for job_id in examined:
-        zrem(keys, base + b"schedule", job_id)
-        row = base + b"job:" + job_id
-        give_back(keys, base, hget(keys, row, b"group"), job_id)
-        hset(keys, row, {b"state": b"pending"})
-    return len(examined)
-
-
-def reap(world: World, base: bytes, given: Given) -> Reply:
-    """Expired leases end, and nothing counts them."""
-    keys = world.keys
-    examined = due(keys, base + b"active", world.now_ms, REAPED)
-    for job_id in examined:
-        zrem(keys, base + b"active", job_id)
-        row = base + b"job:" + job_id
-        group = hget(keys, row, b"group")
-        if group is not None:
-            free_slot(keys, base, group)
-        give_back(keys, base, group, job_id)
-        hset(keys, row, {b"state": b"pending"})
-    return len(examined)
-
-
-def stalled_check(world: World, base: bytes, given: Given) -> Reply:
-    """Expired leases end and are counted; a job at the cap becomes a dead letter."""
-    keys = world.keys
-    recovered: list[Reply] = []
-    dead: list[Reply] = []
-    for job_id in due(keys, base + b"active", world.now_ms, count(given["limit"])):
-        zrem(keys, base + b"active", job_id)
-        row = base + b"job:" + job_id
-        group = hget(keys, row, b"group")
-        stalled = float(hincrby(keys, row, b"stalled", 1))
-        if group is not None:
-            free_slot(keys, base, group)
-        if stalled >= number(given["max_stalled"]):
-            hset(keys, row, {b"state": b"dead", b"last_error": b"stalled"})
-            zadd(keys, base + b"dead", 0.0, job_id)
-            hincrby(keys, base + b"metrics:failed", b"count", 1)
-            dead.append(job_id)
-        else:
-            give_back(keys, base, group, job_id)
-            hset(keys, row, {b"state": b"pending"})
-            recovered.append(job_id)
-    return [recovered, dead]
-
-
 def reprocess(world: World, base: bytes, given: Given) -> Reply:
     """A dead letter goes back to pending with its counters as they are."""
     keys, job_id = world.keys, given["id"]
@@ -248,6 +164,12 @@ _STEPS: dict[str, Callable[[World, bytes, Given], Reply]] = {
         reap,
         stalled_check,
         reprocess,
+        lane_enqueue,
+        lane_claim,
+        lane_pause,
+        lane_resume,
+        lane_limit,
+        flow_add,
         pause,
         resume,
     )

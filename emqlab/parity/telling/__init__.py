@@ -11,7 +11,7 @@ from emqlab.parity.invariants import INVARIANTS
 from emqlab.parity.tally import Result
 from emqlab.parity.trials.layers import Exhaustive, Histories
 from emqlab.replies import Json
-from emqlab.transitions import PLAIN, TRANSITIONS, UNSUPPORTED_NATIVELY
+from emqlab.transitions import PLAIN, TRANSITIONS
 
 __all__ = [
     "HISTORY",
@@ -32,7 +32,7 @@ __all__ = [
 
 #: The row of the histories in the matrix: each has twenty steps, and what one shows is not booked to the step.
 HISTORY = "a history"
-_ORDER = {verb: place for place, verb in enumerate((*TRANSITIONS, *PLAIN, *UNSUPPORTED_NATIVELY, HISTORY))}
+_ORDER = {verb: place for place, verb in enumerate((*TRANSITIONS, *PLAIN, HISTORY))}
 
 
 @dataclass(frozen=True, slots=True)

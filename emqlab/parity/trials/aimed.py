@@ -5,16 +5,20 @@ from functools import cache
 from random import Random
 
 from emqlab.parity.model import Values, World, Zset
+from emqlab.parity.trials import bound_trials
 from emqlab.parity.trials.calls import edge_calls, usual_calls
 from emqlab.parity.trials.corruptions import CORRUPTIONS, JOB, applied
 from emqlab.parity.trials.lanes import LANED, laned
 from emqlab.parity.trials.layers import Corrupted, Exhaustive, Layer
 from emqlab.parity.trials.trial import BASE, NOW_MS, Do, Trial, Wait
+from emqlab.transitions import LANES_AND_FLOWS
 
 #: The verbs without a value that could be odd.
 _NO_VALUES = ("reap",)
 #: The verbs that count on from a number that is stored, and what is wrong with it.
 _COUNTED = {"claim": "row attempts", "fail": "row failures", "stalled_check": "row stalled", "complete": "metrics:"}
+#: The verbs whose scripts do more for lanes or flows.
+BOUND = (*LANED, "delay", "reprocess", "claim", "extend", "extends")
 #: The verbs with a time that could be the last there is.
 _TIMED = ("claim", "delay", "extend", "extends", "fail", "schedule")
 
@@ -24,7 +28,7 @@ class Aimed(Layer):
 
     Worlds with one thing wrong and with two, numbers that can't be counted on from, the small world, odd values, the
     last of all times; then what only one executor looks at: for the native verbs what is laid out wrongly, for the
-    scripts lanes. Worlds that are made here have this layer's name, all others their own's.
+    scripts lanes and flows. Worlds that are made here have this layer's name, all others their own's.
     """
 
     name = "aimed"
@@ -41,6 +45,8 @@ class Aimed(Layer):
         turn, kind = divmod(at, 7)
         corrupted, small = _layers(self.seed)
         random = Random(f"{self.seed} aimed {verb} {at}")
+        if verb in LANES_AND_FLOWS or (verb in BOUND and kind == 1 and not self._native):
+            return self._made(index, *bound_trials.drawn(random, verb))
         if kind == 6 and self._native:
             return corrupted.trial(corrupted.laid_out(turn, verb))
         if kind in (2, 6) and not self._native and verb in LANED:
@@ -59,6 +65,8 @@ class Aimed(Layer):
         turn, place = divmod(self._checked(index), len(self._verbs))
         verb = self._verbs[place]
         random = Random(f"{self.seed} own {verb} {turn}")
+        if verb in LANES_AND_FLOWS or (verb in BOUND and turn % 4 == 3):
+            return self._made(index, *bound_trials.drawn_twice(random, verb))
         if turn % 2 and verb in LANED:
             start = laned(random, _layers(self.seed)[0].sound(random, verb))
             return self._made(index, start, _drawn(random, usual_calls(start), verb))
@@ -68,8 +76,11 @@ class Aimed(Layer):
         """A job that comes due a thousandth of a ms too late, or one ms, in the last ms of a second."""
         random = Random(f"{self.seed} late {index}")
         verb = self._verbs[index % len(self._verbs)]
-        start = _layers(self.seed)[0].sound(random, verb).copy()
         last = 999 - NOW_MS % 1000
+        if verb in LANES_AND_FLOWS:
+            start, call = bound_trials.drawn_sound(random, verb)
+            return self._made(index, start, Wait(last), call)
+        start = _layers(self.seed)[0].sound(random, verb).copy()
         for name in (b"active", b"schedule"):
             members = start.keys.get(BASE + name)
             if isinstance(members, Zset) and JOB in members:

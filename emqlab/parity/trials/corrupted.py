@@ -5,18 +5,18 @@ from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING
 
-from emqlab.parity.model import Values, World
-from emqlab.parity.trials import corruptions, layouts, pointed
+from emqlab.parity.model import World
+from emqlab.parity.trials import bound_trials, corruptions, layouts, pointed
+from emqlab.parity.trials.bound_trials import changes
 from emqlab.parity.trials.calls import odd_calls, usual_calls
 from emqlab.parity.trials.layer import Layer, shuffled
 from emqlab.parity.trials.states import (
-    VOICES,
     State,
     native_states,
     scripted_states,
     together,
 )
-from emqlab.parity.trials.trial import QUEUE, Do, Trial
+from emqlab.parity.trials.trial import Do, Trial
 from emqlab.transitions import TRANSITIONS
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ class Corrupted(Layer):
     """Every state of one job, with everything that can be wrong with it, and every verb; then the calls that are odd.
 
     First those with an odd value, on every state, then those that are laid out wrongly, on one state of each kind. Then
-    what is wrong only together, in ways that are listed, and at last as it comes, aimed at each verb in turn.
+    what is wrong only together, in ways that are listed, and as it comes, aimed at each verb in turn; at last lanes and
+    flows with everything that can be wrong with them.
     """
 
     name = "corruption"
@@ -83,8 +84,14 @@ class Corrupted(Layer):
 
     @property
     def size(self) -> int:
-        """Corrupted worlds with the usual calls, sound worlds with the odd ones, and what is wrong only together."""
-        return sum(self.parts) + len(self._pointed) + AIMED
+        """What is wrong in a world, in a call, only together; what is aimed; lanes and flows."""
+        return self.bound.stop
+
+    @cached_property
+    def bound(self) -> range:
+        """The trials of lanes and flows, the last ones."""
+        first = self.together.stop + AIMED
+        return range(first, first + len(bound_trials.wrong()))
 
     @cached_property
     def parts(self) -> tuple[int, int, int]:
@@ -113,7 +120,7 @@ class Corrupted(Layer):
         at = random.choice(random.choice(self._families))
         sound = self._sound[self._worlds[at][0]]
         if random.random() < 0.5:
-            telling = [place for place, call in enumerate(usual_calls(sound)) if _changes(sound, *call)]
+            telling = [place for place, call in enumerate(usual_calls(sound)) if changes(sound, *call)]
             return at * self._usual + random.choice(telling)
         return at * self._usual + random.randrange(self._usual)
 
@@ -148,7 +155,7 @@ class Corrupted(Layer):
             states: dict[int, list[int]] = {}
             for state, sound in enumerate(self._sound):
                 for place, call in enumerate(usual_calls(sound)):
-                    if call[0] == verb and _changes(sound, *call):
+                    if call[0] == verb and changes(sound, *call):
                         states.setdefault(state, []).append(place)
             kept = [[at for at in family if self._worlds[at][0] in states] for family in self._families]
             self._told[verb] = (states, [family for family in kept if family])
@@ -162,7 +169,9 @@ class Corrupted(Layer):
     def trial(self, index: int) -> Trial:
         """What is wrong, and the call."""
         first, second, _ = self.parts
-        if self._checked(index) >= self.together.stop:
+        if index < 0 or index >= self.together.stop + AIMED:
+            return self._made(index, *bound_trials.made(self._checked(index) - self.bound.start))
+        if index >= self.together.stop:
             return replace(self._aimed.own(index - self.together.stop), layer=self.name, index=index)
         if index >= self.together.start:
             return self._made(index, *self._pointed[index - self.together.start])
@@ -180,13 +189,3 @@ class Corrupted(Layer):
             start = self._sound[at]
             calls = list(odd_calls(start))
         return self._made(index, start, Do(*calls[place]))
-
-
-def _changes(sound: World, verb: str, values: Values) -> bool:
-    """Whether a call changes something, by either executor."""
-    for voice in VOICES.values():
-        after = sound.copy()
-        voice(after, QUEUE, verb, values)
-        if after.keys != sound.keys:
-            return True
-    return False

@@ -58,7 +58,9 @@ def _field(name: bytes, value: bytes | None) -> Callable[[World], bool]:
     return apply
 
 
-def _key(name: bytes, held: Held | None, *, only_if_there: bool = False) -> Callable[[World], bool]:
+def key_holds(name: bytes, held: Held | None, *, only_if_there: bool = False) -> Callable[[World], bool]:
+    """The queue's key ``name`` holds that, or is gone."""
+
     def apply(found: World) -> bool:
         key = BASE + name
         if found.keys.get(key) == held or (only_if_there and key not in found.keys):
@@ -98,7 +100,9 @@ def _moved(name: bytes) -> Callable[[World], bool]:
     return apply
 
 
-def _both(*applied: Callable[[World], bool]) -> Callable[[World], bool]:
+def both(*applied: Callable[[World], bool]) -> Callable[[World], bool]:
+    """All of them."""
+
     def apply(found: World) -> bool:
         # Each is applied, also behind one that could not be.
         done = [each(found) for each in applied]
@@ -151,18 +155,18 @@ def _rows() -> Iterator[Corruption]:
     yield Corruption("row with a field of nobody's", _field(b"colour", b"red"))
     for kind, held in WRONG.items():
         if kind != "hash":
-            yield Corruption(f"row is a {kind}", _key(b"job:" + JOB, held))
-    gone = _key(b"job:" + JOB, None, only_if_there=True)
+            yield Corruption(f"row is a {kind}", key_holds(b"job:" + JOB, held))
+    gone = key_holds(b"job:" + JOB, None, only_if_there=True)
     yield Corruption("row gone", gone)
     for name in SETS:
         # A key that would be written, but not for a ghost.
-        yield Corruption(f"row gone and {name.decode()} a string", _both(gone, _key(name, WRONG["string"])))
+        yield Corruption(f"row gone and {name.decode()} a string", both(gone, key_holds(name, WRONG["string"])))
 
 
 def _sets() -> Iterator[Corruption]:
     for name in SETS:
         for kind in ("string", "hash"):
-            yield Corruption(f"{name.decode()} is a {kind}", _key(name, WRONG[kind]))
+            yield Corruption(f"{name.decode()} is a {kind}", key_holds(name, WRONG[kind]))
         yield Corruption(f"also in {name.decode()}", _member(name, JOB, 0.0))
         yield Corruption(f"gone from {name.decode()}", _moved(name))
         yield Corruption(f"a ghost of another job in {name.decode()}", _member(name, b"JOB0NgWEfAEJf0", 0.0))
@@ -190,12 +194,14 @@ def _sets() -> Iterator[Corruption]:
 def _counters() -> Iterator[Corruption]:
     for name in (b"completed", b"failed"):
         for value in (b"7", b"-5", b"", b"01", b"many", FULL, BEYOND_DOUBLES):
-            yield Corruption(f"metrics:{name.decode()} {value.decode()!r}", _key(b"metrics:" + name, {b"count": value}))
-        yield Corruption(f"metrics:{name.decode()} is a string", _key(b"metrics:" + name, WRONG["string"]))
+            yield Corruption(
+                f"metrics:{name.decode()} {value.decode()!r}", key_holds(b"metrics:" + name, {b"count": value})
+            )
+        yield Corruption(f"metrics:{name.decode()} is a string", key_holds(b"metrics:" + name, WRONG["string"]))
     for value in (b"1", b"0", b""):
-        yield Corruption(f"paused {value.decode()!r}", _key(b"meta", {b"paused": value}))
+        yield Corruption(f"paused {value.decode()!r}", key_holds(b"meta", {b"paused": value}))
     for kind in ("hash", "string", "set"):
-        yield Corruption(f"meta is a {kind}", _key(b"meta", WRONG[kind]))
+        yield Corruption(f"meta is a {kind}", key_holds(b"meta", WRONG[kind]))
 
 
 def _lanes() -> Iterator[Corruption]:
@@ -205,10 +211,10 @@ def _lanes() -> Iterator[Corruption]:
     yield Corruption("lane row of the empty group", _field(b"group", b""))
     yield Corruption("flow row", _field(b"parent", OTHER))
     yield Corruption("flow row of the empty parent", _field(b"parent", b""))
-    yield Corruption("lane row that waits in its lane", _both(group, _member(lane, JOB, 0.0)))
-    yield Corruption("lane row, others wait", _both(group, _key(lane, waiting)))
+    yield Corruption("lane row that waits in its lane", both(group, _member(lane, JOB, 0.0)))
+    yield Corruption("lane row, others wait", both(group, key_holds(lane, waiting)))
     twice: Held = [b"g", b"h", b"g"]
-    in_line = _both(group, _member(lane, JOB, 0.0), _key(b"ring", twice))
+    in_line = both(group, _member(lane, JOB, 0.0), key_holds(b"ring", twice))
     yield Corruption("lane row that waits in its lane, twice on the ring", in_line)
     around: dict[str, tuple[bytes, Held]] = {
         "one slot taken": (b"gactive", {b"g": b"1"}),
@@ -227,9 +233,11 @@ def _lanes() -> Iterator[Corruption]:
         "the lane a string": (lane, b"spoiled"),
     }
     for name, (key, held) in around.items():
-        yield Corruption(f"lane row, {name}", _both(group, _key(key, held)))
+        yield Corruption(f"lane row, {name}", both(group, key_holds(key, held)))
         if key not in (lane, b"gactive"):
-            yield Corruption(f"lane row, others wait, {name}", _both(group, _key(lane, waiting), _key(key, held)))
+            yield Corruption(
+                f"lane row, others wait, {name}", both(group, key_holds(lane, waiting), key_holds(key, held))
+            )
 
 
 def _fences() -> Iterator[Corruption]:

@@ -1,10 +1,11 @@
-"""The exhaustive layer: every state of one and two jobs, and every transition from there."""
+"""The exhaustive layer: every state of one and two jobs, of lanes and of a flow, and every transition from there."""
 
 from collections.abc import Sequence
 from functools import cache, cached_property
 from random import Random
 
 from emqlab.parity.model import Values
+from emqlab.parity.trials import bound_trials
 from emqlab.parity.trials.layer import Layer
 from emqlab.parity.trials.states import (
     FAILURE,
@@ -65,7 +66,10 @@ def _other(token: bytes) -> bytes:
 
 
 class Exhaustive(Layer):
-    """Every state that one and two jobs come to, by the native verbs and by the scripts, and every transition."""
+    """Every state that one and two jobs come to, by the native verbs and by the scripts, and every transition.
+
+    Then two jobs in lanes, and a flow of two children, as far as the scripts' workers bring them.
+    """
 
     name = "exhaustive"
 
@@ -83,6 +87,16 @@ class Exhaustive(Layer):
     @property
     def size(self) -> int:
         """Each world with every call."""
+        return self.bound.stop
+
+    @cached_property
+    def bound(self) -> range:
+        """The trials of lanes and flows, the last ones."""
+        return range(self._flat, self._flat + sum(worlds * calls for worlds, calls in bound_trials.sizes()))
+
+    @cached_property
+    def _flat(self) -> int:
+        """How many trials are of flat jobs."""
         one, two = self._calls
         return len(self._twos) * two + len(wild_states()) * one
 
@@ -95,6 +109,10 @@ class Exhaustive(Layer):
             "two jobs by the native verbs": (native, native * two),
             "two jobs by the scripts": (scripted, scripted * two),
             "one job by the scripts, whoever presents what": (wild, wild * one),
+            **{
+                kind.name: (worlds, worlds * calls)
+                for kind, (worlds, calls) in zip(bound_trials.KINDS, bound_trials.sizes(), strict=True)
+            },
         }
 
     def drawn(self, random: Random, verb: str) -> int:
@@ -114,6 +132,8 @@ class Exhaustive(Layer):
             states = self._twos[at]
         else:
             # These are walked to last, for that takes longest, and few single trials are among them.
+            if index >= self._flat:
+                return self._made(index, *bound_trials.sound(self._checked(index) - self._flat))
             at, call = divmod(self._checked(index) - len(self._twos) * two, one)
             states = (wild_states()[at],)
         # Both orders of two leases that ran out: by their ids, and the later id first.

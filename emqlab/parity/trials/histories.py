@@ -1,5 +1,10 @@
-"""Random histories: up to four jobs, twenty steps, drawn from a seed; the world moves under all of a batch alike."""
+"""Random histories: up to four jobs, twenty steps, drawn from a seed; the world moves under all of a batch alike.
 
+Half of them are of flat jobs. The others have lanes and flows too: from an empty queue, where only the scripts add
+them, or from a queue that has some, where both executors meet them.
+"""
+
+from collections.abc import Mapping
 from random import Random
 
 from emqlab.parity.model import Held, Values, World, Zset, native, scripted
@@ -29,6 +34,21 @@ _OFTEN = {
     "pause": 1,
     "resume": 3,
 }
+#: The same with lanes and flows.
+_OFTEN_BOUND = {
+    **_OFTEN,
+    "enqueue": 4,
+    "claim": 8,
+    "lane_enqueue": 12,
+    "lane_claim": 14,
+    "lane_pause": 2,
+    "lane_resume": 4,
+    "lane_limit": 3,
+    "flow_add": 8,
+}
+#: How many steps of the scripts lie behind a history that begins with lanes and flows.
+_BEFORE = 14
+_GROUPS = (b"g", b"g", b"h")
 _TOKENS = ("right",) * 12 + ("behind", "ahead", "padded", "empty", "0")
 
 
@@ -42,9 +62,22 @@ def schedule(random: Random) -> tuple[Step | None, ...]:
     return tuple(plan)
 
 
-def history(random: Random, plan: tuple[Step | None, ...], *, follow: str) -> list[Step]:
-    """One history on a batch's plan. Its tokens are made right or wrong by what the ``follow`` executor would hold."""
-    now = world({})
+def beginning(random: Random) -> World:
+    """A queue with lanes and flows, as some steps of the scripts leave it."""
+    found = world({})
+    for _ in range(_BEFORE):
+        scripted(found, QUEUE, *_drawn(random, found, _OFTEN_BOUND))
+    return found
+
+
+def history(
+    random: Random, plan: tuple[Step | None, ...], start: World, *, follow: str, bound: bool = False
+) -> list[Step]:
+    """One history on a batch's plan. Its tokens are made right or wrong by what the ``follow`` executor would hold.
+
+    ``bound``: with the steps of lanes and flows.
+    """
+    now = start.copy()
     voice = native if follow == "native" else scripted
     steps: list[Step] = []
     epoch = 0
@@ -57,14 +90,14 @@ def history(random: Random, plan: tuple[Step | None, ...], *, follow: str) -> li
         if fixed is not None:
             steps.append(fixed)
             continue
-        verb, values = _drawn(random, now)
+        verb, values = _drawn(random, now, _OFTEN_BOUND if bound else _OFTEN)
         voice(now, QUEUE, verb, values)
         steps.append(Do(verb, values))
     return steps
 
 
-def _drawn(random: Random, now: World) -> tuple[str, Values]:
-    verb = random.choices(list(_OFTEN), list(_OFTEN.values()))[0]
+def _drawn(random: Random, now: World, often: Mapping[str, int]) -> tuple[str, Values]:
+    verb = random.choices(list(often), list(often.values()))[0]
     job = _job(random, now, verb)
     values: dict[str, bytes] = {"id": job, "token": _token(random, now, job)}
     lease = _number(random, SHORT_MS, LONG_MS)
@@ -99,7 +132,31 @@ def _drawn(random: Random, now: World) -> tuple[str, Values]:
             return verb, {"id": job}
         case "pause" | "resume" | "reap":
             return verb, {}
-    return verb, values
+    return _bound(random, verb, job, lease) or (verb, values)
+
+
+def _bound(random: Random, verb: str, job: bytes, lease: bytes) -> tuple[str, Values] | None:
+    """A step of a lane or a flow."""
+    group = random.choice(_GROUPS)
+    match verb:
+        case "lane_enqueue":
+            return verb, {"id": job, "payload": b"tea", "group": group}
+        case "lane_claim":
+            return verb, {"lease_ms": lease}
+        case "lane_pause" | "lane_resume":
+            return verb, {"group": group}
+        case "lane_limit":
+            return verb, {"group": group, "limit": _number(random, 0, 1, 1, 2)}
+        case "flow_add":
+            parent, *children = random.sample(JOBS, random.randrange(2, 4))
+            policy = random.choice((b"", b"fp", b"id", b"id"))
+            return verb, {
+                "id": parent,
+                "payload": b"all",
+                "children": [(child, b"part") for child in children],
+                "policy": policy,
+            }
+    return None
 
 
 def _number(random: Random, *good: int) -> bytes:
@@ -108,7 +165,7 @@ def _number(random: Random, *good: int) -> bytes:
 
 def _job(random: Random, now: World, verb: str) -> bytes:
     """Mostly a job that the verb is about."""
-    if verb in ("enqueue", "schedule") or random.random() < 0.2:
+    if verb in ("enqueue", "schedule", "lane_enqueue") or random.random() < 0.2:
         return random.choice(JOBS)
     held: Held | None = now.keys.get(BASE + (b"dead" if verb == "reprocess" else b"active"))
     there = sorted(held) if isinstance(held, Zset) else []

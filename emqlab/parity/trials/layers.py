@@ -25,11 +25,16 @@ class Histories(Layer):
     name = "histories"
 
     def trial(self, index: int) -> Trial:
-        """The history: its batch says when the world moves, its own number what is done."""
+        """The history: its batch says when the world moves, its own number what is done.
+
+        Of each four one is of flat jobs as the scripts go, one as the native verbs go, and two have lanes and flows.
+        """
         plan = histories.schedule(Random(f"{self.seed} batch {self._checked(index) // BATCH}"))
-        follow = "native" if index % 2 else "scripted"
-        steps = histories.history(Random(f"{self.seed} history {index}"), plan, follow=follow)
-        return self._made(index, world({}), *steps)
+        random = Random(f"{self.seed} history {index}")
+        start = histories.beginning(random) if index % 4 == 3 else world({})
+        follow = "native" if index % 4 == 1 or (index % 4 == 3 and random.random() < 0.5) else "scripted"
+        steps = histories.history(random, plan, start, follow=follow, bound=index % 4 > 1)
+        return self._made(index, start, *steps)
 
 
 class ThreeJobs(Layer):
@@ -56,8 +61,8 @@ class Kind:
 
 #: The layers of trials, by name, in the order in which they are run.
 LAYERS: dict[str, Kind] = {
-    "exhaustive": Kind("every state of one and two jobs, every transition", Exhaustive),
+    "exhaustive": Kind("every state of one and two jobs, of lanes and of a flow, every transition", Exhaustive),
     "corruption": Kind("every state of one job, everything that can be wrong with it", Corrupted),
-    "histories": Kind("random histories of twenty steps, with restarts", Histories),
+    "histories": Kind("random histories of twenty steps, with restarts, half with lanes and flows", Histories),
     "three-jobs": Kind("worlds of three jobs, sampled", ThreeJobs),
 }

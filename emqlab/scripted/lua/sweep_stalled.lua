@@ -8,7 +8,7 @@ local function ring(group)
   if redis.call('SISMEMBER', base .. 'paused', group) == 1 then return end
   if redis.call('ZCARD', base .. 'g:' .. group .. ':pending') == 0 then return end
   local limit = redis.call('HGET', base .. 'glimit', group)
-  if limit and tonumber(limit) <= tonumber(redis.call('HGET', base .. 'gactive', group) or 0) then return end
+  if limit and not (tonumber(limit) > tonumber(redis.call('HGET', base .. 'gactive', group) or 0)) then return end
   if redis.call('LPOS', base .. 'ring', group) then return end
   redis.call('RPUSH', base .. 'ring', group)
   redis.call('LPUSH', base .. 'wake', '1')
