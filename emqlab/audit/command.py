@@ -53,7 +53,7 @@ def _audits(queues: Sequence[str], server: str | None, case: str | None) -> Iter
             raise CannotAudit("a case has a queue of its own; leave the names of queues out, or --case")
         yield from _of_cases(case, server)
     elif "://" in name:
-        yield from _of_server(name, [keys.check_queue(queue) for queue in queues])
+        yield from _of_server(name, [_named(queue) for queue in queues])
     elif name in ("embedded", "valkey", "auto"):
         raise CannotAudit(
             f"give your server's URL: --server redis://… (a server of the lab's own, {name}, starts empty), or a case"
@@ -61,6 +61,14 @@ def _audits(queues: Sequence[str], server: str | None, case: str | None) -> Iter
         )
     else:
         raise CannotAudit(f"--server must be a URL (redis://, rediss:// or unix://), not {name!r}")
+
+
+def _named(queue: str) -> bytes:
+    try:
+        return keys.check_queue(queue)
+    except ValueError as error:
+        told = f"{error}; if there is a queue of that name on the server, an audit without names looks at it"
+        raise CannotAudit(told) from None
 
 
 def _of_server(url: str, queues: Sequence[bytes]) -> Iterator[tuple[str, str, Audit]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from emqlab.audit.findings import Finding
-from emqlab.audit.layout import SETS
+from emqlab.audit.layout import SETS, lane
 from emqlab.audit.row import Row, View
 from emqlab.audit.served import about, completed, served, swept, tried
 from emqlab.audit.voices import Outcome
@@ -26,7 +26,12 @@ def counters(row: Row, view: View, stopped: set[str]) -> Iterator[Finding]:
     attempts = row.get(b"attempts")
     if attempts is None:
         where = f"in {listed(row.sets)}" if row.sets else "in no set"
-        sentence = f"its row has no attempts, so nobody can present a token ({where})"
+        why = "its row has no attempts"
+        if row.bare and row.get(b"state") is not None:
+            why = (
+                "its row holds only state: it was gone when a child told it, or when it came due (DEL it, ZREM the id)"
+            )
+        sentence = f"{why}, so nobody can present a token ({where})"
         outcome = served(row, view) if b"pending" in row.sets else completed(row, view)
         yield about(row, "no-attempts", sentence, outcome)
     elif not countable(attempts):
@@ -48,8 +53,11 @@ def _claimed(row: Row, view: View) -> Outcome:
     """A claim of the job, where claims will find it."""
     if b"pending" in row.sets:
         return tried(row, view, "claim")
-    if row.get(b"group") is not None or any(name not in SETS for name in row.sets):
+    group = row.get(b"group")
+    if any(name not in SETS for name in row.sets):
         return tried(row, view, "lane_claim")
+    if group is not None:
+        return tried(row, view, "lane_claim", {lane(group): 0.0}, "in its lane")
     return tried(row, view, "claim", {b"pending": 0.0}, "pending")
 
 

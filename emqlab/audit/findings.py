@@ -18,7 +18,10 @@ CODES: dict[str, str] = {
     "head-refused": STOPS,
     "sweep-refused": STOPS,
     "promote-refused": STOPS,
+    "lane-number": STOPS,
+    "lane-full": STOPS,
     "lane-waits": STOPS,
+    "flow-count": STOPS,
     "parent-waits": STOPS,
     "ghost": LOSES,
     "two-sets": LOSES,
@@ -30,14 +33,22 @@ CODES: dict[str, str] = {
     "bad-failures": LOSES,
     "bad-stalled": LOSES,
     "lane-in-pending": LOSES,
-    "flow-child": LOSES,
     "wrong-lane": LOSES,
+    "parent-early": LOSES,
     "ttl": LOSES,
     "wrong-state": ODD,
     "odd-id": ODD,
     "score": ODD,
     "gactive-drift": ODD,
+    "ring-empty": ODD,
+    "ring-paused": ODD,
+    "ring-twice": ODD,
+    "orphan": ODD,
     "unknown-key": ODD,
+    "queue-name": TO_KNOW,
+    "lane-held": TO_KNOW,
+    "flow-child": TO_KNOW,
+    "flow-left": TO_KNOW,
     "exempt": TO_KNOW,
 }
 _ORDER = {code: place for place, code in enumerate(CODES)}
@@ -48,7 +59,8 @@ class Finding:
     """One thing that was found: its code word, and the ``id`` or the ``key`` that it is about.
 
     ``sets`` are those that hold the id; ``scripted`` and ``native`` what each executor would do with it, None where no
-    verb has to do with it; ``ttl_ms`` when the server deletes it, where that is what was found.
+    verb has to do with it; ``ttl_ms`` when the server deletes it, where that is what was found; ``starves`` how many
+    jobs of no lane are never reached natively while it stands before them.
     """
 
     code: str
@@ -59,6 +71,7 @@ class Finding:
     scripted: str | None = None
     native: str | None = None
     ttl_ms: int | None = None
+    starves: int | None = None
 
     @property
     def severity(self) -> str:
@@ -73,7 +86,7 @@ class Finding:
     def json(self) -> dict[str, Json]:
         """One entry of ``findings`` in the line of ``emqlab audit --json``."""
         told = {"key": name_json(self.key)} if self.key is not None else {"id": text_json(self.id or b"")}
-        lives: dict[str, Json] = {} if self.ttl_ms is None else {"ttl_ms": self.ttl_ms}
+        more: dict[str, Json] = {"ttl_ms": self.ttl_ms, "starves": self.starves}
         return {
             "code": self.code,
             "severity": self.severity,
@@ -82,7 +95,7 @@ class Finding:
             "sentence": self.sentence,
             "scripted": self.scripted,
             "native": self.native,
-            **lives,
+            **{name: value for name, value in more.items() if value is not None},
         }
 
 

@@ -1,19 +1,22 @@
 """What is wrong with one job: its row and the sets that hold its id (SPEC 3, 5.2, 7)."""
 
 import math
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from emqlab.audit.counters import EXACT, countable, counters
 from emqlab.audit.findings import Finding
 from emqlab.audit.layout import SETS, lane
-from emqlab.audit.row import Row, View
+from emqlab.audit.met import AWAITING
+from emqlab.audit.row import Row, Timed, View
 from emqlab.audit.served import NEXT, about, completed, served, swept, tried
-from emqlab.audit.wording import lasting, listed, quoted
+from emqlab.audit.voices import Outcome
+from emqlab.audit.wording import lasting, listed, named, plural, quoted, shown
 
 #: Where a row of each state stands; a lane row that is pending stands in its lane.
 _STATES = {b"pending": b"pending", b"active": b"active", b"scheduled": b"schedule", b"dead": b"dead"}
-_AWAITING = b"awaiting_children"
+_EMPTY = "its parent is empty, which is none to a script and makes a flow's child of it natively"
 #: A lease or a due time further ahead than that is a mistake, of units most likely: ten years.
 _FAR_MS = 3653 * 86_400_000
 
@@ -40,7 +43,7 @@ def judge(row: Row, view: View) -> Iterator[Finding]:
         ghost = f" and its id a ghost in {listed(row.sets)}" if row.sets else ""
         sentence = f"its row is deleted by the server in {lasting(row.ttl_ms)}: then the job is lost{ghost}"
         outcome = served(replace(row, type=b"none", fields={}), view) if row.sets else None
-        yield about(row, "ttl", sentence, outcome, row.ttl_ms)
+        yield about(row, "ttl", sentence, outcome, ttl_ms=row.ttl_ms)
 
 
 def _next(row: Row, view: View, code: str, sentence: str) -> Finding:
@@ -58,13 +61,37 @@ def _stops(row: Row, view: View) -> Iterator[Finding]:
         sentence = f"first in pending, but {_why(row, b'attempts')}: {what}"
         yield about(row, "head-refused", sentence, tried(row, view, "claim"))
     if deadline <= view.now_ms and (odd or grouped or (counted and not countable(row.get(b"stalled")))):
-        what = "every native sweep that meets it is refused whole, and frees nobody else"
-        sentence = f"its lease has expired, but {_why(row, b'stalled')}: {what}"
-        yield about(row, "sweep-refused", sentence, tried(row, view, "stalled_check"))
+        outcome = tried(row, view, "stalled_check")
+        starves, told = _starves(row, (deadline, view.expired), outcome, "sweep")
+        sentence = f"its lease has expired, but {_why(row, b'stalled')}: {told}"
+        yield about(row, "sweep-refused", sentence, outcome, starves=starves)
     if due <= view.now_ms and (odd or grouped):
-        what = "every native promotion that meets it is refused whole, and moves nobody else"
-        sentence = f"it is due, but {_why(row, b'')}: {what}"
-        yield about(row, "promote-refused", sentence, tried(row, view, "promote"))
+        outcome = tried(row, view, "promote")
+        starves, told = _starves(row, (due, view.due), outcome, "promotion")
+        yield about(row, "promote-refused", f"it is due, but {_why(row, b'')}: {told}", outcome, starves=starves)
+
+
+def _starves(row: Row, line: tuple[float, Sequence[Timed]], outcome: Outcome, verb: str) -> tuple[int, str]:
+    """How many jobs of no lane stand behind the row and are never reached natively; with what is to be done, in words.
+
+    ``line`` is the row's score, and all jobs that the verb would move, in its order.
+    """
+    score, others = line
+    before = bisect_left(others, (score, row.id, False))
+    after = [child for _, job, child in others[before:] if job != row.id]
+    behind = len(after)
+    told = f"every native {verb} that meets it is refused whole, and"
+    if behind:
+        kinds = ((behind - sum(after), "flat job", ""), (sum(after), "flow's child", "flows' children"))
+        kinds_told = " and ".join(plural(number, *names) for number, *names in kinds if number)
+        told += f" {kinds_told} {'starves' if behind == 1 else 'starve'} behind it"
+    else:
+        told += f" {'frees' if verb == 'sweep' else 'moves'} nobody else"
+    if before:
+        told += f" ({before:,} before it {'goes' if before == 1 else 'go'} only in a {verb} too small to meet it)"
+    by_script = outcome.scripted.startswith(("gives", "declares", "answers"))
+    reap = " (or reap, which counts nothing)" if verb == "sweep" else ""
+    return behind, f"{told}; {f'a scripted {verb}{reap} takes it out' if by_script else 'take it out by hand (ZREM)'}"
 
 
 def _why(row: Row, field: bytes) -> str:
@@ -80,8 +107,13 @@ def _places(row: Row, view: View) -> Iterator[Finding]:
     state, group = row.get(b"state"), row.get(b"group")
     says = f"its state is {_value(row, b'state')}" if state is not None else "it has no state"
     if not row.sets:
-        if state != _AWAITING:
+        if state != AWAITING:
             sentence = f"its row is in no set, and {says}: nobody will come to it"
+            if group is not None:
+                its = shown(lane(group))
+                sentence = (
+                    f"{sentence}; a job of {_value(row, b'group')} waits in {its}: ZADD it there, then lane_resume"
+                )
             yield about(row, "no-set", sentence, completed(row, view))
         return
     if len(row.sets) > 1:
@@ -90,9 +122,10 @@ def _places(row: Row, view: View) -> Iterator[Finding]:
     (name,) = row.sets
     if group is not None and name == b"pending":
         sentence = (
-            f"of the group {_value(row, b'group')}, but in pending: it has left its lane; a native claim leases it,"
-            " then complete, fail, delay and extend are refused natively (EMQLANE), and from when its lease expires"
-            " every native sweep that meets it is refused whole"
+            f"of the group {_value(row, b'group')}, but in pending, where a reprocess leaves it: a flat claim leases"
+            " it, then complete, fail, delay and extend are refused natively (EMQLANE), from when its lease expires"
+            " every native sweep that meets it is refused whole, and a script that ends it gives back a slot that it"
+            f" never took; ZREM it, ZADD it to {shown(lane(group))}, then lane_resume"
         )
         yield _next(row, view, "lane-in-pending", sentence)
     elif name not in SETS and (group is None or name != lane(group)):
@@ -100,15 +133,31 @@ def _places(row: Row, view: View) -> Iterator[Finding]:
         yield _next(row, view, "wrong-lane", f"stands in {listed(row.sets)}, and its row is of {of}")
     if group is None and row.get(b"parent") is not None and name in (b"pending", b"active"):
         yield _child(row, view, name)
+    if name != b"dead" and (parent := row.get(b"parent")) and parent in view.kin:
+        yield from _orphan(row, view, parent)
     where = name if name in SETS else b"pending"
     if state is None or _STATES.get(state) != where:
         yield _next(row, view, "wrong-state", f"stands in {listed(row.sets)}, but {says}")
 
 
+def _orphan(row: Row, view: View, parent: bytes) -> Iterator[Finding]:
+    """A child whose end is told to nobody (hazard 13)."""
+    if view.row(parent) not in view.kin[parent]:
+        sentence = (
+            f"its parent {named(parent)} has no row: the end of a child that would release or kill it mints one that"
+            " holds only state; HDEL its field parent if nobody is to be told"
+        )
+        yield about(row, "orphan", sentence, completed(row, view))
+
+
 def _child(row: Row, view: View, name: bytes) -> Finding:
     """A flow's child where native verbs come to it, which serve no flows."""
     refused = "complete, fail, delay and extend are refused natively (EMQFLOW), so only scripts can end it"
-    of = f"a child of {_value(row, b'parent')}, in {name.decode()}:"
+    of = (
+        f"a child of {_value(row, b'parent')}, in {name.decode()}:"
+        if row.get(b"parent")
+        else f"{_EMPTY}, in {name.decode()}:"
+    )
     if name == b"active":
         return about(row, "flow-child", f"{of} {refused}", completed(row, view))
     return _next(row, view, "flow-child", f"{of} a native claim leases it, then {refused}")

@@ -1,57 +1,110 @@
-"""What is wrong with a queue's lanes and flows (SPEC 4.3, 4.4; hazards 9, 10, 12)."""
+"""What is wrong with a queue's lanes: who waits unrung, what the ring holds, slots (SPEC 4.3; hazards 10, 12)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 
 from emqlab.audit.counters import countable
 from emqlab.audit.findings import Finding
 from emqlab.audit.layout import lane
-from emqlab.audit.reading import Command, Reader, pieces
-from emqlab.audit.row import View
-from emqlab.audit.voices import would
-from emqlab.audit.wording import named, quoted
-from emqlab.parity.model import Zset
-from emqlab.replies import ErrorReply
+from emqlab.audit.reading import Reader, pieces
+from emqlab.audit.row import Lane, View
+from emqlab.audit.voices import OTHERS, PROBE, Outcome, would
+from emqlab.audit.wording import plural, quoted
+from emqlab.parity.model import Held, Zset
+from emqlab.parity.model.numbers import tonumber
 
 #: How often a count is tried anew that changes while it is taken.
-_TRIES = 3
+TRIES = 3
+_KEYS = (b"ring", b"paused", b"glimit", b"gactive")
 
 
-def waiting_lanes(reader: Reader, view: View, groups: Iterable[bytes]) -> Iterator[Finding]:
-    """Lanes that hold jobs and could be served, and stand on no ring."""
-    asked = sorted(groups)
-    for group, replies in zip(asked, reader.at_once([_of_lane(view, group) for group in asked]), strict=True):
-        if any(isinstance(reply, ErrorReply) for reply in replies):
-            continue
-        first, limit, busy, paused, ring = replies
-        if not first or paused or ring is not None or not _below(limit, busy):
-            continue
-        sentence = f"the lane of {quoted(group)} holds jobs, has room, and is on no ring: nobody is served from it"
-        key = view.base + lane(group)
-        outcome = would(view, "lane_claim", {key: Zset({first[0]: 0.0}), view.row(first[0]): {b"attempts": b"0"}})
-        yield Finding("lane-waits", sentence, key=key, scripted=outcome.scripted, native=outcome.native)
+def lane_findings(view: View, groups: Iterable[bytes]) -> Iterator[Finding]:
+    """What is to be said of these groups, each as ``view.lanes`` has it."""
+    for group in sorted(groups):
+        if not any(view.base + name in view.around for name in (*_KEYS, lane(group))):
+            yield from judge_lane(group, view.lanes[group], view)
 
 
-def _of_lane(view: View, group: bytes) -> list[Command]:
-    base = view.base
-    return [
-        ("ZRANGE", base + lane(group), 0, 0),
-        ("HGET", base + b"glimit", group),
-        ("HGET", base + b"gactive", group),
-        ("SISMEMBER", base + b"paused", group),
-        ("LPOS", base + b"ring", group),
-    ]
+def judge_lane(group: bytes, one: Lane, view: View) -> Iterator[Finding]:
+    """Everything that is to be said of one group, as it was at one moment, but of its slots."""
+    if one.limit is not None and tonumber(one.limit) is None:
+        yield _no_number(group, one.limit, view)
+        yield from _ringed(group, one, view)
+        return
+    yield from _ringed(group, one, view)
+    if not one.jobs or one.rung:
+        return
+    says = f"the lane of {quoted(group)} holds {plural(one.jobs, 'job')}"
+    if one.paused:
+        sentence = f"{says} and is paused: nobody is served from it until lane_resume"
+        yield _of_lane("lane-held", sentence, group, view)
+    elif one.limit is not None and float(tonumber(one.limit) or 0) <= 0:
+        sentence = f"{says}, and its limit of {quoted(one.limit)} lets nobody be served until lane_limit raises it"
+        yield _of_lane("lane-held", sentence, group, view)
+    elif has_room(one):
+        sentence = (
+            f"{says}, has room, and is on no ring (a sweep that kills a lane's job rings nobody): nobody is served from"
+            " it until the next lane_enqueue, promotion, completion or failure of one of its jobs rings it; send"
+            " lane_resume"
+        )
+        yield _of_lane("lane-waits", sentence, group, view, resumed(group, view))
 
 
-def _below(limit: bytes | None, busy: bytes | None) -> bool:
+def has_room(one: Lane) -> bool:
     """Whether the group has a slot left, as the scripts reckon; numbers that they can't read are told elsewhere."""
-    if limit is None:
+    limit, busy = (None if value is None else tonumber(value) for value in (one.limit, one.busy))
+    if one.limit is None:
         return True
-    try:
-        return float(limit) > float(busy or 0)
-    except ValueError:
-        return False
+    return limit is not None and not (one.busy is not None and busy is None) and limit > (busy or 0)
+
+
+def resumed(group: bytes, view: View) -> Outcome:
+    """What lane_resume does for a group."""
+    held = {view.base + lane(group): Zset({OTHERS: 0.0})}
+    return would(view, "lane_resume", held, values={"group": group})
+
+
+def _of_lane(code: str, sentence: str, group: bytes, view: View, outcome: Outcome | None = None) -> Finding:
+    scripted, native = (outcome.scripted, outcome.native) if outcome else (None, None)
+    return Finding(code, sentence, key=view.base + lane(group), scripted=scripted, native=native)
+
+
+def _ringed(group: bytes, one: Lane, view: View) -> Iterator[Finding]:
+    """What is odd about the group's places on the ring."""
+    key, name = view.base + b"ring", quoted(group)
+    if one.rung > 1:
+        sentence = f"the group {name} is on it more than once: it has more turns than the others; lane_pause takes all"
+        yield Finding("ring-twice", f"{sentence} of them off, lane_resume puts one back", key=key)
+    if one.rung and not one.jobs:
+        outcome = would(view, "lane_claim", {key: [group]}, once="its turn comes")
+        sentence = f"the group {name} is on it, and its lane holds no job: the next lane_claim that comes to it answers"
+        told = f"{sentence} empty and takes it off, so nothing is to be done"
+        yield Finding("ring-empty", told, key=key, scripted=outcome.scripted, native=outcome.native)
+    if one.rung and one.paused and one.jobs:
+        sentence = (
+            f"the group {name} is on it and paused, and lane_claim does not look at the pause: it is served; send"
+        )
+        yield Finding("ring-paused", f"{sentence} lane_pause again", key=key)
+
+
+def _no_number(group: bytes, limit: bytes, view: View) -> Finding:
+    sentence = (
+        f"the limit of {quoted(group)} is {quoted(limit)}, which is no number: while jobs wait in its lane,"
+        " lane_enqueue, lane_resume, promote, reap and stalled_check stop half-way, complete and fail lose the job,"
+        " and lane_claim leases one of which nobody is told; set it with lane_limit"
+    )
+    return _met(view, group, b"glimit", sentence)
+
+
+def _met(view: View, group: bytes, name: bytes, sentence: str) -> Finding:
+    """A finding about one of the hashes by group, with what a completion of the group's meets there."""
+    held: dict[bytes, Held] = {
+        view.row(PROBE): {b"attempts": b"1", b"payload": b"", b"state": b"active", b"group": group},
+        view.base + b"active": Zset({PROBE: 0.0}),
+        view.base + lane(group): Zset({OTHERS: 0.0}),
+    }
+    outcome = would(view, "complete", held, once="" if view.working else "a job is active", values={"token": b"1"})
+    return Finding("lane-number", sentence, key=view.base + name, scripted=outcome.scripted, native=outcome.native)
 
 
 def slots_adrift(reader: Reader, view: View, seen: Mapping[bytes, int]) -> Iterator[Finding]:
@@ -61,20 +114,42 @@ def slots_adrift(reader: Reader, view: View, seen: Mapping[bytes, int]) -> Itera
     """
     key = view.base + b"gactive"
     kept = dict(reader.fields(key))
-    if not _adrift(kept, seen):
+    if not adrift(kept, seen):
         return
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         reader.ask("WATCH", key, view.base + b"active")
         kept, counted = dict(reader.fields(key)), _counted(reader, view)
         if reader.unchanged(("TYPE", key)) is not None:
             break
     else:
         return
-    for group in _adrift(kept, counted):
-        value = kept.get(group)
-        says = f"gactive is {quoted(value)}" if value is not None else "gactive knows nothing"
-        sentence = f"{says} of the group {quoted(group)}, of which {counted.get(group, 0)} are active"
-        yield Finding("gactive-drift", sentence, key=key)
+    if key in view.around:
+        return
+    for group in adrift(kept, counted):
+        yield _drift(view, group, kept.get(group), counted.get(group, 0))
+
+
+def _drift(view: View, group: bytes, value: bytes | None, counted: int) -> Finding:
+    says = f"gactive is {quoted(value)}" if value is not None else "gactive knows nothing"
+    of = f"{says} of the group {quoted(group)}, of which {counted} {'is' if counted == 1 else 'are'} active"
+    if value is not None and not countable(value):
+        sentence = (
+            f"{of}: HINCRBY refuses it, so complete, fail, reap and stalled_check lose the group's job, and lane_claim"
+            f" leases one of which nobody is told; HSET it to {counted}"
+        )
+        return _met(view, group, b"gactive", sentence)
+    spare, one = int(value or 0) - counted, view.lanes.get(group, Lane())
+    if spare <= 0:
+        sentence = f"{of}: its limit, if it has one, lets more of them run; HINCRBY it by {-spare}"
+        return Finding("gactive-drift", sentence, key=view.base + b"gactive")
+    lost = f"{of}: nobody gives {plural(spare, 'slot')} back (a delayed job keeps its own)"
+    cure = f"HINCRBY it by -{spare}, then lane_resume"
+    limit = None if one.limit is None else tonumber(one.limit)
+    if one.jobs and not one.rung and not one.paused and limit is not None and 0 < limit <= spare:
+        told = f"{lost}, so its limit of {quoted(one.limit or b'')} is reached for ever and"
+        told = f"{told} {plural(one.jobs, 'job')} will never be served; {cure}"
+        return _of_lane("lane-full", told, group, view, resumed(group, view))
+    return Finding("gactive-drift", f"{lost}; {cure}", key=view.base + b"gactive")
 
 
 def _counted(reader: Reader, view: View) -> Counter[bytes]:
@@ -85,57 +160,11 @@ def _counted(reader: Reader, view: View) -> Counter[bytes]:
     return found
 
 
-def _adrift(kept: Mapping[bytes, bytes], counted: Mapping[bytes, int]) -> list[bytes]:
+def adrift(kept: Mapping[bytes, bytes], counted: Mapping[bytes, int]) -> list[bytes]:
+    """The groups whose count of slots is not that of their active jobs."""
     groups = sorted({*kept, *counted})
     return [group for group in groups if not _equal(kept.get(group), counted.get(group, 0))]
 
 
 def _equal(kept: bytes | None, counted: int) -> bool:
     return countable(kept) and int(kept or 0) == counted
-
-
-def waiting_parents(
-    reader: Reader, view: View, died: Mapping[bytes, bytes], uncounted: Iterable[bytes]
-) -> Iterator[Finding]:
-    """Parents whom nobody will release.
-
-    They wait for a child that a sweep has killed (``died`` is dead child -> parent, as first seen), or no key counts
-    the children that they wait for (``uncounted``, as first seen).
-    """
-    told = set()
-    for finding in chain(_uncounted(reader, view, uncounted), _deserted(reader, view, died)):
-        if finding.id not in told:
-            told.add(finding.id)
-            yield finding
-
-
-def _uncounted(reader: Reader, view: View, parents: Iterable[bytes]) -> Iterator[Finding]:
-    asked = sorted(parents)
-    blocks: list[list[Command]] = [
-        [("HGET", view.row(parent), "state"), ("TYPE", view.row(parent) + b":dependencies")] for parent in asked
-    ]
-    for parent, (state, kind) in zip(asked, reader.at_once(blocks), strict=True):
-        if state == b"awaiting_children" and kind == b"none":
-            sentence = "awaits its children, but has no :dependencies that counts them: nobody will release it"
-            yield Finding("parent-waits", sentence, id=parent)
-
-
-def _deserted(reader: Reader, view: View, died: Mapping[bytes, bytes]) -> Iterator[Finding]:
-    children = sorted(died)
-    blocks = [_of_child(view, child, died[child]) for child in children]
-    for child, replies in zip(children, reader.at_once(blocks), strict=True):
-        parent = died[child]
-        state, kin, dead, given_up = replies
-        if state != b"awaiting_children" or kin != parent or not isinstance(dead, bytes) or given_up:
-            continue
-        sentence = f"awaits its children, of which {named(child)} is dead and has told it nothing"
-        yield Finding("parent-waits", sentence, id=parent)
-
-
-def _of_child(view: View, child: bytes, parent: bytes) -> list[Command]:
-    return [
-        ("HGET", view.row(parent), "state"),
-        ("HGET", view.row(child), "parent"),
-        ("ZSCORE", view.base + b"dead", child),
-        ("HEXISTS", view.row(parent) + b":unsuccessful", child),
-    ]

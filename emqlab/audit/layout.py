@@ -13,11 +13,10 @@ _TYPES = {
 METRICS = (b"metrics:completed", b"metrics:failed")
 #: The keys that the flat verbs use, looked at whether SCAN has met them or not.
 CORE = (*SETS, b"meta", *METRICS)
-#: How many of a lane's jobs are active, and how many may be: both by group.
-SLOTS = (b"gactive", b"glimit")
 #: Every key of a queue's but rows, lanes and flows.
 KNOWN = tuple(_TYPES)
-_FLOW = {b"dependencies": b"string", b"processed": b"hash", b"failed": b"hash", b"unsuccessful": b"hash"}
+#: What is kept of a flow, each in a key that begins with its parent's row.
+FLOW = {b"dependencies": b"string", b"processed": b"hash", b"failed": b"hash", b"unsuccessful": b"hash"}
 _ROW = b"job:"
 _LANE = (b"g:", b":pending")
 
@@ -43,8 +42,8 @@ def place(name: bytes) -> Place:
     if name.startswith(_ROW):
         job = name.removeprefix(_ROW)
         parent, colon, part = job.rpartition(b":")
-        if colon and part in _FLOW:
-            return Place(name, _FLOW[part], parent=parent)
+        if colon and part in FLOW:
+            return Place(name, FLOW[part], parent=parent)
         return Place(name, b"hash", id=job)
     if name.startswith(_LANE[0]) and name.endswith(_LANE[1]) and len(name) >= len(b"".join(_LANE)):
         return Place(name, b"zset", group=name[len(_LANE[0]) : -len(_LANE[1])])
@@ -54,3 +53,8 @@ def place(name: bytes) -> Place:
 def lane(group: bytes) -> bytes:
     """The name of a group's lane, without the base."""
     return group.join(_LANE)
+
+
+def flow(parent: bytes, part: bytes) -> bytes:
+    """The name of one of FLOW's keys, without the base."""
+    return b"%b%b:%b" % (_ROW, parent, part)

@@ -1,17 +1,19 @@
 """One queue, looked at: every id and every key once, and what is suspected once more before it is told."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 
 import redis
 
 from emqlab import keys
 from emqlab.audit.findings import Audit, Finding, in_order
+from emqlab.audit.flows import flow_findings
 from emqlab.audit.judge import judge
-from emqlab.audit.lanes import slots_adrift, waiting_lanes, waiting_parents
+from emqlab.audit.lanes import adrift, judge_lane, lane_findings, slots_adrift
 from emqlab.audit.layout import SETS, lane, place
-from emqlab.audit.queue_keys import key_findings
+from emqlab.audit.met import Met
+from emqlab.audit.queue_keys import key_findings, name_findings
 from emqlab.audit.reading import CannotLook, Moved, Reader
 from emqlab.audit.row import Row, View, first_look, second_look
 from emqlab.audit.surroundings import surrounded
@@ -48,33 +50,46 @@ class _Look:
         self.reader = reader
         self.view = view
         self.tell = tell
-        #: Every id that was met, and the sets that it was seen in, with its score there.
-        self.held: dict[bytes, dict[bytes, float]] = {}
-        self.groups: set[bytes] = set()
-        #: What the first look saw of lanes and flows: active jobs a group, dead child -> parent.
-        self.busy: Counter[bytes] = Counter()
-        self.died: dict[bytes, bytes] = {}
-        #: Flows' keys that were met, and the parents that wait without the one that counts their children.
-        self.flows: set[bytes] = set()
-        self.uncounted: list[bytes] = []
+        self.met = Met()
 
     def audit(self, names: Iterable[bytes] | None) -> Audit:
         counts = self._counts()
-        base = self.view.base
+        base, met = self.view.base, self.met
         others = self._sort(name.removeprefix(base) for name in names or self.reader.names(base))
-        counts["rows"] = len(self.held)
+        counts["rows"] = len(met.held)
         head = self._members()
         suspects = [row for row in self._first_look(head) if any(judge(row, self.view))]
-        self.view = surrounded(self.reader, self.view, self.groups)
+        met.read(self.reader, self.view)
+        orphans = met.orphans() - {row.id for row in suspects}
+        suspects += first_look(self.reader, self.view, {job: met.held[job] for job in sorted(orphans)}, head)
+        groups = self._suspected(suspects)
+        parents = {parent for row in suspects if (parent := row.get(b"parent"))}
+        seen = replace(
+            self.view, waiting=counts["pending"] > 0, working=counts["active"] > 0,
+            expired=sorted(met.expired), due=sorted(met.due),
+        )  # fmt: skip
+        self.view = view = surrounded(self.reader, seen, groups, parents)
         found = [
+            *name_findings(view),
             *self._confirmed(suspects),
-            *key_findings(self.reader, self.view, others),
-            *waiting_lanes(self.reader, self.view, self.groups),
-            *slots_adrift(self.reader, self.view, self.busy),
-            *waiting_parents(self.reader, self.view, self.died, self.uncounted),
+            *key_findings(self.reader, view, others),
+            *lane_findings(view, groups),
+            *slots_adrift(self.reader, view, met.busy),
+            *flow_findings(self.reader, view, met),
         ]
-        view = self.view
         return Audit(view.queue, view.now_ms, view.run_id, counts, in_order(found), self.reader.asked)
+
+    def _suspected(self, suspects: Iterable[Row]) -> set[bytes]:
+        """The groups that are looked at again: those of suspects, and those of which something is to be said."""
+        groups = set(adrift(self.met.slots, self.met.busy))
+        for row in suspects:
+            lanes = (place(name).group for name in row.sets)
+            groups.update(group for group in (row.get(b"group"), *lanes) if group is not None)
+        for group, one in self.met.lanes():
+            # A lane that SCAN has met and that has no members is of another type, or just gone.
+            if (group in self.met.groups and not one.jobs) or any(judge_lane(group, one, self.view)):
+                groups.add(group)
+        return groups
 
     def _counts(self) -> dict[str, int]:
         base, now = self.view.base, self.view.now_ms
@@ -98,40 +113,33 @@ class _Look:
                 self.tell(0, met)
             one = place(name)
             if one.id is not None:
-                self.held[one.id] = _NOWHERE
+                self.met.held[one.id] = _NOWHERE
                 continue
             others.add(name)
-            if one.parent is not None:
-                self.flows.add(name)
-            if one.group is not None:
-                self.groups.add(one.group)
+            self.met.key(one)
         return others
 
     def _members(self) -> bytes | None:
         """Take the members of every set; the id that stands first in pending."""
         first: tuple[float, bytes] | None = None
-        for name in chain(SETS, map(lane, sorted(self.groups))):
+        held = self.met.held
+        for name in chain(SETS, map(lane, sorted(self.met.groups))):
+            group = place(name).group
             for job, score in self.reader.members(self.view.base + name):
-                self.held[job] = {**self.held.get(job, _NOWHERE), name: score}
+                if group is not None and name not in held.get(job, _NOWHERE):
+                    self.met.waiting[group] += 1
+                held[job] = {**held.get(job, _NOWHERE), name: score}
                 if name == b"pending" and (first is None or (score, job) < first):
                     first = (score, job)
         return first and first[1]
 
     def _first_look(self, head: bytes | None) -> Iterator[Row]:
-        for done, row in enumerate(first_look(self.reader, self.view, self.held, head), 1):
-            group, parent = row.get(b"group"), row.get(b"parent")
-            if group is not None and b"active" in row.sets:
-                self.busy[group] += 1
-            if parent is not None and b"dead" in row.sets:
-                self.died[row.id] = parent
-            if row.get(b"state") == b"awaiting_children" and not row.sets and not self._has_count(row.id):
-                self.uncounted.append(row.id)
-            if self.tell is not None and (done % 500 == 0 or done == len(self.held)):
-                self.tell(done, len(self.held))
+        of = len(self.met.held)
+        for done, row in enumerate(first_look(self.reader, self.view, self.met.held, head), 1):
+            self.met.row(row, self.view)
+            if self.tell is not None and (done % 500 == 0 or done == of):
+                self.tell(done, of)
             yield row
-
-    def _has_count(self, parent: bytes) -> bool:
-        return b"job:%b:dependencies" % parent in self.flows
 
     def _confirmed(self, suspects: Iterable[Row]) -> Iterator[Finding]:
         for row in second_look(self.reader, self.view, suspects):
@@ -141,4 +149,4 @@ class _Look:
 #: How often progress is told while names are met that SCAN finds.
 _OFTEN = 5000
 #: What all rows share that were seen in no set.
-_NOWHERE: dict[bytes, float] = {}
+_NOWHERE: Mapping[bytes, float] = {}

@@ -10,7 +10,7 @@ from emqlab.audit.layout import CORE, Place, lane, place
 from emqlab.audit.reading import Command, Reader
 from emqlab.audit.row import View
 from emqlab.audit.surroundings import wire_version
-from emqlab.audit.voices import PROBE, Outcome, other, would
+from emqlab.audit.voices import OTHERS, PROBE, Outcome, other, would
 from emqlab.audit.wording import lasting, quoted, shown
 from emqlab.parity.model import Held, Zset
 from emqlab.replies import ErrorReply
@@ -59,29 +59,31 @@ def _about(view: View, one: Place, replies: Sequence[Any]) -> Iterator[Finding]:
         yield _told("metric-refused", f"count is {quoted(value)}, which HINCRBY refuses", key, found)
 
 
-def _told(code: str, sentence: str, key: bytes, outcome: Outcome | None) -> Finding:
-    if outcome is None:
-        return Finding(code, sentence, key=key)
+def _told(code: str, sentence: str, key: bytes, outcome: Outcome) -> Finding:
     return Finding(code, sentence, key=key, scripted=outcome.scripted, native=outcome.native)
 
 
-def _met(view: View, one: Place, held: dict[bytes, Held]) -> Outcome | None:
-    """A verb that comes to this key, for a job that has nothing wrong with it; None where none does in this release."""
+def _met(view: View, one: Place, held: dict[bytes, Held]) -> Outcome:
+    """A verb that comes to this key, for a job that has nothing wrong with it, or for none where that shows it too."""
     row: dict[bytes, bytes] = {b"attempts": b"1", b"payload": b"", b"state": b"active"}
-    verb, sets, values = _VERBS.get(one.name, ("", b"", {}))
-    if not verb and (one.group is not None or one.name in _LANES):
+    verb, sets, values, job = *_VERBS.get(one.name, _COMPLETE), "job"
+    if one.parent is not None:
+        part = one.name.rpartition(b":")[2]
+        verb, sets, values = _PARTS[part]
+        row |= {b"parent": one.parent, b"parent_policy": b"id" if part == b"unsuccessful" else b"fp"}
+        held = {b"job:" + one.parent: {b"state": b"awaiting_children", b"attempts": b"0"}, **held}
+        job = "child"
+    elif one.name not in _VERBS:
         group = one.group if one.group is not None else b"lane"
         row[b"group"] = group
-        verb, sets, values = "complete", b"active", {"token": b"1"}
-        held = {lane(group): Zset({PROBE[:-1] + b"1": 0.0}), **held}
-    if not verb:
-        return None
-    world: dict[bytes, Held] = {
-        view.row(PROBE): row,
-        view.base + sets: Zset({PROBE: 0.0}),
-        **{view.base + name: value for name, value in held.items()},
-    }
-    return would(view, verb, world, values=values)
+        held = {lane(group): Zset({OTHERS: 0.0}), **held}
+    world = {view.base + name: value for name, value in held.items()}
+    there = view.waiting if sets == b"pending" else view.working
+    if not there and one.name in (b"pending", b"meta"):
+        return would(view, verb, world, values=values)
+    once = "" if there else f"a {job} is {sets.decode()}"
+    world = {view.row(PROBE): row, view.base + sets: Zset({PROBE: 0.0}), **world}
+    return would(view, verb, world, once=once, values=values)
 
 
 _RETRY = {"token": b"1", "max_attempts": b"2"}
@@ -96,7 +98,26 @@ _VERBS: dict[bytes, tuple[str, bytes, dict[str, bytes]]] = {
     b"metrics:completed": ("complete", b"active", {"token": b"1"}),
     b"metrics:failed": ("fail", b"active", _CAP),
 }
-_LANES = (b"ring", b"wake", b"gactive", b"glimit", b"paused")
+#: The keys of lanes, and those of a flow.
+_COMPLETE: tuple[str, bytes, dict[str, bytes]] = ("complete", b"active", {"token": b"1"})
+_PARTS = {
+    b"dependencies": _COMPLETE,
+    b"processed": _COMPLETE,
+    b"failed": ("fail", b"active", _CAP),
+    b"unsuccessful": ("fail", b"active", _CAP),
+}
+
+
+def name_findings(view: View) -> Iterator[Finding]:
+    """A queue that can't be asked for by its name."""
+    try:
+        keys.check_queue(view.queue.decode("utf-8", "backslashreplace"))
+    except ValueError:
+        sentence = (
+            f"{quoted(view.queue)} is a name that the lab does not take (1-128 characters out of A-Z a-z 0-9 . _ -, and"
+            " not emq): it can't be given on the command line, and only an audit without names looks at this queue"
+        )
+        yield Finding("queue-name", sentence, key=view.base)
 
 
 def _fence(reader: Reader, view: View) -> Iterator[Finding]:
@@ -107,13 +128,7 @@ def _fence(reader: Reader, view: View) -> Iterator[Finding]:
     kind, version = found
     said = quoted(version) if isinstance(version, bytes) and kind == b"string" else f"of type {kind.decode()}"
     sentence = f"the wire version is {said}, not {shown(keys.VERSION)}"
-    outcome = would(
-        view,
-        "claim",
-        {
-            keys.VERSION_KEY: version,
-            view.row(PROBE): {b"attempts": b"0", b"payload": b""},
-            view.base + b"pending": Zset({PROBE: 0.0}),
-        },
-    )
-    yield _told("fence", sentence, keys.VERSION_KEY, outcome)
+    held: dict[bytes, Held] = {keys.VERSION_KEY: version}
+    if view.waiting:
+        held |= {view.row(PROBE): {b"attempts": b"0", b"payload": b""}, view.base + b"pending": Zset({PROBE: 0.0})}
+    yield _told("fence", sentence, keys.VERSION_KEY, would(view, "claim", held))

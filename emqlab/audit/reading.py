@@ -17,8 +17,8 @@ Command = tuple[bytes | str | int, ...]
 #: How many commands go out in one round trip, and how many members one ZSCAN is asked for.
 PIECE = 500
 RIGHTS = (
-    "+multi +exec +watch +info +time +scan +type +pttl +get +zcard +zcount +zscan +zscore +zrank +zrange +hget +hmget"
-    " +hscan +hexists +sismember +lpos %R~emq:* %R~{emq}:version, and in a cluster +cluster|slots"
+    "+multi +exec +watch +info +time +scan +type +pttl +get +zcard +zcount +zscan +zscore +zrank +hget +hmget"
+    " +hlen +hscan +hexists +sscan +sismember +lrange +lpos %R~emq:* %R~{emq}:version, and in a cluster +cluster|slots"
 )
 
 
@@ -96,16 +96,31 @@ class Reader:
         for piece in self._scanned("HSCAN", key):
             yield from piece
 
-    def _scanned(self, command: str, key: bytes) -> Iterator[list[tuple[bytes, bytes]]]:
+    def _scanned(self, command: str, key: bytes) -> Iterator[list[Any]]:
         cursor = b"0"
         while True:
             reply = self.ask(command, key, cursor, "COUNT", PIECE)
             if isinstance(reply, ErrorReply):
                 return
             cursor, flat = reply
-            yield list(zip(flat[::2], flat[1::2], strict=True))
+            yield flat if command == "SSCAN" else list(zip(flat[::2], flat[1::2], strict=True))
             if cursor in (b"0", 0):
                 return
+
+    def items(self, key: bytes) -> Iterator[bytes]:
+        """A set's members, some twice if it changes meanwhile; none of a key of another type."""
+        for piece in self._scanned("SSCAN", key):
+            yield from piece
+
+    def entries(self, key: bytes) -> Iterator[bytes]:
+        """A list's entries, some twice or not at all if it changes meanwhile; none of a key of another type."""
+        start = 0
+        while True:
+            reply = self.ask("LRANGE", key, start, start + PIECE - 1)
+            if isinstance(reply, ErrorReply) or not reply:
+                return
+            yield from reply
+            start += PIECE
 
     def names(self, prefix: bytes) -> Iterator[bytes]:
         """The names of all keys that begin with ``prefix``, by SCAN, some twice; these SCANs are not counted."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from emqlab.audit.findings import SEVERITIES, Audit, Finding
-from emqlab.audit.wording import named, shown
+from emqlab.audit.wording import named, plural, shown
 
 _COLUMNS = 100
 _CODE = 17
@@ -25,9 +25,10 @@ def table(audit: Audit, title: str = "") -> str:
 
 def _head(audit: Audit, title: str) -> str:
     count = audit.counts
+    rows = plural(count["rows"], "row")
     held = (
         f"{count['pending']:,} pending, {count['active']:,} active ({count['expired']:,} expired),"
-        f" {count['schedule']:,} scheduled ({count['due']:,} due), {count['dead']:,} dead; {count['rows']:,} rows"
+        f" {count['schedule']:,} scheduled ({count['due']:,} due), {count['dead']:,} dead; {rows}"
     )
     where = f" {title}" if title else ""
     return f"{shown(audit.queue)}{where}\n{held}"
@@ -39,7 +40,7 @@ def _sum(audit: Audit) -> str:
     counted = ((severity, sum(f.severity == severity for f in audit.findings)) for severity in SEVERITIES)
     number = len(audit.findings)
     parts = ", ".join(f"{many:,} {severity}" for severity, many in counted if many)
-    return f"{number:,} finding{'s' if number > 1 else ''}: {parts}"
+    return f"{plural(number, 'finding')}: {parts}"
 
 
 def _group(findings: list[Finding]) -> Iterator[str]:

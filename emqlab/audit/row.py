@@ -1,7 +1,7 @@
 """A row and the sets that hold its id, as one look found them."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from emqlab import keys
@@ -11,23 +11,46 @@ from emqlab.parity.model import Held
 from emqlab.replies import ErrorReply
 
 #: The fields that are read; the payload, which no verb reads, may be large.
-FIELDS = (b"state", b"attempts", b"failures", b"stalled", b"lease_epoch", b"group", b"parent")
+FIELDS = (b"state", b"attempts", b"failures", b"stalled", b"lease_epoch", b"group", b"parent", b"parent_policy")
 #: How many rows one pipeline of the first look asks about: three commands each.
 _ROWS = 160
+
+
+#: A job by its score, and whether it is a flow's child.
+Timed = tuple[float, bytes, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A group at one moment: how many ``jobs`` wait, its glimit, its gactive, how often the ring has it."""
+
+    jobs: int = 0
+    limit: bytes | None = None
+    busy: bytes | None = None
+    paused: bool = False
+    rung: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """Whose eyes a queue is seen with: its name, the server's time in ms, the epoch in force.
 
-    ``around``: what a verb meets besides the job itself, by full key name; ``paused``: claims are.
+    What a verb meets besides the job itself: ``around`` by full key name, ``lanes`` by group, ``kin`` by parent (its
+    keys, its places in the sets); ``paused``: claims are. ``expired`` and ``due`` are the jobs of no lane that a sweep
+    and a promotion would move, in their order; ``waiting`` and ``working`` whether pending and active hold anything.
     """
 
     queue: bytes
     now_ms: int
     run_id: bytes
     around: Mapping[bytes, Held] = field(default_factory=dict)
+    lanes: Mapping[bytes, Lane] = field(default_factory=dict)
+    kin: Mapping[bytes, Mapping[bytes, Held]] = field(default_factory=dict)
     paused: bool = False
+    expired: Sequence[Timed] = ()
+    due: Sequence[Timed] = ()
+    waiting: bool = True
+    working: bool = True
 
     @property
     def base(self) -> bytes:
@@ -43,7 +66,7 @@ class View:
 class Row:
     """One id: the ``type`` of its row (``none`` for a ghost), its fields, PTTL, and the sets that hold it with scores.
 
-    ``first``: it stands at the head of pending.
+    ``first``: it stands at the head of pending; ``bare``: the row is known to hold one field alone.
     """
 
     id: bytes
@@ -52,6 +75,7 @@ class Row:
     ttl_ms: int
     sets: Mapping[bytes, float]
     first: bool
+    bare: bool = False
 
     def get(self, field: bytes) -> bytes | None:
         """A field's value, None when it is absent."""
@@ -79,15 +103,16 @@ def second_look(reader: Reader, view: View, rows: Iterable[Row]) -> Iterator[Row
             [
                 *_of_row(view.row(row.id)),
                 ("ZRANK", view.base + b"pending", row.id),
+                ("HLEN", view.row(row.id)),
                 *(("ZSCORE", view.base + name, row.id) for name in names),
             ]
             for row, names in zip(piece, asked, strict=True)
         ]
         for row, names, replies in zip(piece, asked, reader.at_once(blocks), strict=True):
             scores = {
-                name: float(score) for name, score in zip(names, replies[4:], strict=True) if isinstance(score, bytes)
+                name: float(score) for name, score in zip(names, replies[5:], strict=True) if isinstance(score, bytes)
             }
-            yield _row(row.id, replies[:3], scores, first=replies[3] == 0)
+            yield replace(_row(row.id, replies[:3], scores, first=replies[3] == 0), bare=replies[4] == 1)
 
 
 def _sets_of(row: Row) -> tuple[bytes, ...]:

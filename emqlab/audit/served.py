@@ -3,8 +3,10 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from emqlab.audit.findings import Finding
+from emqlab.audit.layout import place
 from emqlab.audit.row import Row, View
 from emqlab.audit.voices import Outcome, row_keys, would
 
@@ -13,18 +15,25 @@ NEXT = {b"pending": "claim", b"active": "stalled_check", b"schedule": "promote",
 _ONCE = {b"active": "expired", b"schedule": "due"}
 
 
-def about(row: Row, code: str, sentence: str, outcome: Outcome | None = None, ttl_ms: int | None = None) -> Finding:
-    """A finding about the job."""
+def about(row: Row, code: str, sentence: str, outcome: Outcome | None = None, **more: Any) -> Finding:
+    """A finding about the job; ``more`` is its ``ttl_ms`` or its ``starves``."""
     scripted, native = (outcome.scripted, outcome.native) if outcome else (None, None)
     sets = tuple(sorted(row.sets))
-    return Finding(code, sentence, id=row.id, sets=sets, scripted=scripted, native=native, ttl_ms=ttl_ms)
+    return Finding(code, sentence, id=row.id, sets=sets, scripted=scripted, native=native, **more)
 
 
 def tried(
     row: Row, view: View, verb: str, sets: Mapping[bytes, float] | None = None, once: str = "", **values: bytes
 ) -> Outcome:
     """What a verb does with the job, which stands in ``sets`` (where it does stand, unless told otherwise)."""
-    return would(view, verb, row_keys(view, row, row.sets if sets is None else sets), row.id, once=once, values=values)
+    where = row.sets if sets is None else sets
+    held = row_keys(view, row, where)
+    if verb == "lane_claim":
+        # The job is served when its lane is, and then heads it: the ring turns past all others.
+        groups = sorted(group for name in where if (group := place(name).group) is not None)
+        held[view.base + b"ring"] = list(groups[:1])
+        once = f"{once} and its turn comes" if once else "its turn comes"
+    return would(view, verb, held, row.id, once=once, values=values)
 
 
 def served(row: Row, view: View) -> Outcome:

@@ -1,16 +1,19 @@
 """What each executor would do: the third-voice model is run on the keys concerned, and its outcome told in a phrase."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from emqlab import keys
-from emqlab.audit.layout import SLOTS
-from emqlab.audit.row import Row, View
+from emqlab.audit.layout import lane, place
+from emqlab.audit.row import Lane, Row, View
 from emqlab.audit.wording import listed, shown
 from emqlab.parity.model import Error, Held, Reply, Unsupported, World, Zset, native, scripted
 
 #: A job that is in no queue (its number is beyond 63 bits), for what concerns every job.
 PROBE = b"JOBzzzzzzzzzzz"
+#: Another such one, for the rest of a lane.
+OTHERS = b"JOBzzzzzzzzzzy"
 _CLAIMS = ("claim", "lane_claim")
 _VALUES: dict[str, dict[str, bytes]] = {
     "claim": {"lease_ms": b"30000"},
@@ -69,32 +72,52 @@ def would(
     named = {**_VALUES.get(verb, {}), **(values or {})}
     if verb in ("complete", "fail", "delay", "reprocess"):
         named["id"] = job
-    world = World({**held, **_around(view, held, job)}, view.now_ms, view.run_id)
+    world = World(_with_around(view, held, job), view.now_ms, view.run_id)
     resumed = view.paused and verb in _CLAIMS and view.base + b"meta" not in held
-    when = " and ".join([*([once] if once else []), *(["resumed"] if resumed else [])])
+    when = f"{once} and the queue is resumed" if once and resumed else once or ("resumed" if resumed else "")
     phrases: list[str] = []
-    for voice, lacks in ((scripted, "this release has no script"), (native, "there is no native verb")):
+    for voice, kind in ((scripted, "script"), (native, "native verb")):
         after = world.copy()
         reply = voice(after, view.queue, verb, named)
         if isinstance(reply, Unsupported):
-            phrases.append(f"{lacks} for {reply.verb}{' yet' if voice is scripted else ''}")
+            phrases.append(f"there is no {kind} for {reply.verb}")
             continue
         phrase = _phrase(_Tale(view, verb, job, world, after, reply))
         phrases.append(f"once {when}: {phrase}" if when else phrase)
     return Outcome(phrases[0], phrases[1])
 
 
-def _around(view: View, held: Mapping[bytes, Held], job: bytes) -> Mapping[bytes, Held]:
-    """What is around, of the lanes' slots those of the job's own group: there may be many groups."""
-    found = dict(view.around)
-    group = _fields(held.get(view.row(job))).get(b"group")
-    for name in SLOTS:
-        key = view.base + name
-        slots = _fields(found.get(key))
-        if slots:
-            del found[key]
-            if group is not None and group in slots:
-                found[key] = {group: slots[group]}
+def _with_around(view: View, held: Mapping[bytes, Held], job: bytes) -> dict[bytes, Held]:
+    """``held`` and what is around it: of lanes and parents the job's own, for there may be many."""
+    fields = _fields(held.get(view.row(job)))
+    groups = {place(key.removeprefix(view.base)).group for key in held} | {fields.get(b"group")}
+    found: dict[bytes, Held] = {}
+    for some in (
+        view.kin.get(fields.get(b"parent", b""), {}),
+        *(_of_lane(view, group, held, job) for group in groups if group is not None),
+        held,
+    ):
+        for key, value in some.items():
+            was = found.get(key)
+            found[key] = Zset({**was, **value}) if isinstance(was, Zset) and isinstance(value, Zset) else value
+    return {**found, **view.around}
+
+
+def _of_lane(view: View, group: bytes, held: Mapping[bytes, Held], job: bytes) -> dict[bytes, Held]:
+    """A group's part of its lane, ring, pause, limit and slots; whoever waits beside the job stands behind it."""
+    key, base = view.base + lane(group), view.base
+    one = view.lanes.get(group, Lane())
+    itself = held.get(key)
+    found: dict[bytes, Held] = {}
+    if one.jobs > (isinstance(itself, Zset) and job in itself):
+        found[key] = Zset({OTHERS: math.inf})
+    if one.rung:
+        found[base + b"ring"] = [group] * one.rung
+    if one.paused:
+        found[base + b"paused"] = {group}
+    for name, value in ((b"glimit", one.limit), (b"gactive", one.busy)):
+        if value is not None:
+            found[base + name] = {group: value}
     return found
 
 
@@ -116,7 +139,7 @@ class _Tale:
 
 
 def _phrase(tale: _Tale) -> str:
-    return ", ".join([_answer(tale), *_went(tale), *_charged(tale)])
+    return ", ".join([_answer(tale), *_went(tale), *_charged(tale), *_told(tale)])
 
 
 def _answer(tale: _Tale) -> str:
@@ -135,6 +158,9 @@ def _answer(tale: _Tale) -> str:
     if verb in ("complete", "reprocess"):
         done = "completes" if verb == "complete" else "revives"
         return f"{done} {tale.it}" if reply == 1 else "answers that there is no such job"
+    if verb == "lane_resume":
+        rung = tale.view.base + b"ring" in tale.after.keys
+        return "puts the group on the ring" if rung else "leaves the group off the ring"
     return f"answers {_said(reply)}"
 
 
@@ -177,14 +203,27 @@ def _charged(tale: _Tale) -> Iterator[str]:
         yield f"stalled is {shown(new[b'stalled'])}"
 
 
+def _told(tale: _Tale) -> Iterator[str]:
+    """What becomes of a child's parent."""
+    parent = _fields(tale.before.keys.get(keys.row(tale.view.queue, tale.job))).get(b"parent")
+    if not parent:
+        return
+    row = keys.row(tale.view.queue, parent)
+    if row in tale.after.keys and row not in tale.before.keys:
+        yield "a row is minted for its parent"
+    was, now = (_holding(tale, world, parent) for world in (tale.before, tale.after))
+    if now - was:
+        yield f"its parent is in {listed(now)}" if was & now else f"its parent goes to {listed(now)}"
+
+
 def _fields(held: Held | None) -> Mapping[bytes, bytes]:
     return held if isinstance(held, dict) and not isinstance(held, Zset) else {}
 
 
-def _holding(tale: _Tale, world: World) -> set[bytes]:
-    """The sets of the queue that hold the id."""
-    base = tale.view.base
-    return {key.removeprefix(base) for key, held in world.keys.items() if isinstance(held, Zset) and tale.job in held}
+def _holding(tale: _Tale, world: World, job: bytes | None = None) -> set[bytes]:
+    """The sets of the queue that hold the id, the job's own unless told otherwise."""
+    base, one = tale.view.base, tale.job if job is None else job
+    return {key.removeprefix(base) for key, held in world.keys.items() if isinstance(held, Zset) and one in held}
 
 
 def _said(value: Reply) -> str:

@@ -38,6 +38,11 @@ def lasting(ms: int) -> str:
     return f"{seconds} s"
 
 
+def plural(number: int, noun: str, more: str = "") -> str:
+    """How many of what: ``1 row``, ``2 rows``; ``more`` where the plural is not the noun with an s."""
+    return f"{number:,} {noun if number == 1 else more or noun + 's'}"
+
+
 def listed(names: Iterable[bytes]) -> str:
     """Sets by their names: ``active and pending``."""
     return " and ".join(sorted(map(shown, names)))

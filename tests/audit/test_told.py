@@ -94,11 +94,18 @@ def test_in_a_paused_queue_a_claim_is_told_as_it_is_once_resumed(lab: emqlab.Lab
     assert "every native claim stops at it once the queue is resumed" in findings[1].sentence
 
 
-def test_of_a_lane_it_says_that_there_are_no_verbs(lab: emqlab.Lab) -> None:
-    """No script in this release, and no command at all."""
-    found = told(lab, [held(A, "g:blue:pending")], "ghost")
-    expected = ("this release has no script for lane_claim yet", "there is no native verb for lane_claim")
+def test_of_a_lane_it_says_what_the_script_does_and_that_there_is_no_native_verb(lab: emqlab.Lab) -> None:
+    """A ghost is spent by the claim that comes to it, in a paused queue once it is resumed."""
+    given = [held(A, "g:blue:pending"), ["RPUSH", "{p}ring", "blue"]]
+    found = told(lab, given, "ghost")
+    expected = ("once its turn comes: answers empty, the ghost is gone", "there is no native verb for lane_claim")
     assert expected == (found.scripted, found.native)
+    found = told(lab, [*given, ["HSET", "{p}meta", "paused", "1"]], "ghost")
+    assert "once its turn comes and the queue is resumed: answers empty, the ghost is gone" == found.scripted
+    run = lab.run(case(given, {"verb": "lane_claim", "lease_ms": "1"}), executor="scripted")
+    assert isinstance(run, Run)
+    assert [] == run.replies[0]
+    assert b"emq:{q}:g:blue:pending" not in run.after
 
 
 @pytest.mark.parametrize(
