@@ -1,6 +1,6 @@
 """What a caller gives to the methods, checked and as it is sent: types and ranges before anything leaves (SPEC 11)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from emqlab import ids
@@ -77,7 +77,7 @@ def policy(value: str | None) -> bytes:
 
 def children(value: Any, mint: Callable[[], bytes], parent: bytes) -> list[tuple[bytes, bytes]]:
     """The (id, payload) of a flow's children, an id minted where none is given. Raises TypeError, ValueError."""
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         raise TypeError("children must be a sequence of payloads, or of (id, payload)")
     checked = []
     for child in value:

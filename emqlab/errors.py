@@ -71,11 +71,13 @@ class FlowRow(_Job):
 
 
 class Duplicate(EmqError):
-    """A row with this id exists already; nothing was written."""
+    """A row with this id, or of a flow's with that of one of its ``children``, exists already; nothing was written."""
 
-    def __init__(self, id: bytes) -> None:
-        super().__init__(f"{id.decode('utf-8', 'replace')} exists already")
+    def __init__(self, id: bytes, children: tuple[bytes, ...] = ()) -> None:
+        or_child = " or one of its children" if children else ""
+        super().__init__(f"{id.decode('utf-8', 'replace')}{or_child} exists already")
         self.id = id
+        self.children = children
 
 
 class WrongKind(EmqError, ValueError):

@@ -37,7 +37,10 @@ class Traced:
 
 
 class Executor(ABC):
-    """One way to run every transition against a server's client."""
+    """One way to run every transition against a server's client.
+
+    Native verbs serve flat rows: for those of lanes and flows they raise LaneRow and FlowRow.
+    """
 
     name: str
 
@@ -223,7 +226,10 @@ class Executor(ABC):
     def lane_enqueue(
         self, queue: str, payload: bytes | str, *, group: bytes | str, id: str | bytes | None = None
     ) -> bytes:
-        """Add a job to its group's lane, last in line. Answers its id. Raises Duplicate, WrongKind."""
+        """Add a job to its group's lane, last in line. Answers its id.
+
+        Raises Duplicate, WrongKind; Unsupported natively.
+        """
         job_id = self._mint() if id is None else ids.check(id)
         values = {"id": job_id, "payload": arguments.text("payload", payload), "group": arguments.group(group)}
         if self._ask("lane_enqueue", queue, values) == 0:
@@ -231,20 +237,23 @@ class Executor(ABC):
         return job_id
 
     def lane_claim(self, queue: str, *, lease_ms: int = 30_000) -> LaneClaimed | None:
-        """Lease the head of the next group's lane for ``lease_ms``; None when no lane may be served now."""
+        """Lease the head of the next group's lane for ``lease_ms``; None when no lane may be served now.
+
+        Unsupported natively.
+        """
         reply = self._ask("lane_claim", queue, {"lease_ms": arguments.number("lease_ms", lease_ms, 1)})
         return LaneClaimed(*reply) if reply else None
 
     def lane_pause(self, queue: str, group: bytes | str) -> None:
-        """Stop claims on one lane; its backlog stays."""
+        """Stop claims on one lane; its backlog stays. Unsupported natively."""
         self._ask("lane_pause", queue, {"group": arguments.group(group)})
 
     def lane_resume(self, queue: str, group: bytes | str) -> None:
-        """Let claims on one lane go on."""
+        """Let claims on one lane go on. Unsupported natively."""
         self._ask("lane_resume", queue, {"group": arguments.group(group)})
 
     def lane_limit(self, queue: str, group: bytes | str, limit: int) -> None:
-        """Let at most ``limit`` jobs of one lane be active at once."""
+        """Let at most ``limit`` jobs of one lane be active at once, none if it is 0. Unsupported natively."""
         self._ask("lane_limit", queue, {"group": arguments.group(group), "limit": arguments.number("limit", limit, 0)})
 
     def flow_add(
@@ -259,7 +268,7 @@ class Executor(ABC):
         """Add a parent that waits for ``children``: payloads, or (id, payload). Answers all their ids.
 
         ``policy`` says what a dead child does: ``fp``, the default, kills the parent; ``id`` is counted as done.
-        Raises Duplicate with the parent's id when a row of any of them exists, WrongKind.
+        Raises Duplicate when a row of any of them exists, WrongKind; Unsupported natively.
         """
         job_id = self._mint() if id is None else ids.check(id)
         checked = arguments.children(children, self._mint, job_id)
@@ -269,9 +278,10 @@ class Executor(ABC):
             "children": checked,
             "policy": arguments.policy(policy),
         }
+        flow = Flow(job_id, tuple(child for child, _ in checked))
         if self._ask("flow_add", queue, values) == 0:
-            raise errors.Duplicate(job_id)
-        return Flow(job_id, tuple(child for child, _ in checked))
+            raise errors.Duplicate(flow.id, flow.children)
+        return flow
 
     def _ask(self, verb: str, queue: str, values: Values) -> Any:
         reply = self.perform(Call(verb, keys.check_queue(queue), values))

@@ -31,6 +31,7 @@ WRONG_TYPES: list[Bad] = [
     ("flow_add", (b"p", "children"), {}, "children"),
     ("flow_add", (b"p", None), {}, "children"),
     ("flow_add", (b"p", 5), {}, "children"),
+    ("flow_add", (b"p", {CHILD: b"c"}), {}, "children"),
     ("flow_add", (b"p", [(CHILD,)]), {}, "children"),
     ("flow_add", (b"p", [(CHILD, b"c", b"d")]), {}, "children"),
     ("flow_add", (b"p", [5]), {}, "payload"),

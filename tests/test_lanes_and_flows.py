@@ -155,7 +155,8 @@ def test_an_existing_row_of_a_flow_is_raised(lab: emqlab.Lab, scripts: Executor,
     before = sorted(lab.client.keys())
     with pytest.raises(errors.Duplicate) as caught:
         scripts.flow_add("q", b"p", [(CHILD, b"c"), (OTHER, b"d")], id=JOB)
-    assert JOB == caught.value.id
+    assert (JOB, (CHILD, OTHER)) == (caught.value.id, caught.value.children)
+    assert str(caught.value).endswith(" or one of its children exists already")
     assert before == sorted(lab.client.keys())
 
 

@@ -50,6 +50,8 @@ def _about(view: View, one: Place, replies: Sequence[Any]) -> Iterator[Finding]:
         yield Finding("unknown-key", f"of type {kind.decode()}: no key of a queue has this name", key=key)
     elif kind != one.type:
         sentence = f"of type {kind.decode()}, where every verb that comes to it expects a {one.type.decode()}"
+        if one.name == b"ring":
+            sentence += ": no lane_claim gets by it, so no lane is served"
         yield _told("wrong-type", sentence, key, _met(view, one, {one.name: other(kind)}))
     elif one.name == b"meta" and value is not None:
         outcome = _met(view, one, {b"meta": {b"paused": value}})

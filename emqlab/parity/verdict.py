@@ -161,8 +161,6 @@ def _late(kept: Zset, want: Any, got: Any, ran: Ran) -> bool:
     that stands at the canonical moment nothing is late.
     """
     if not ran.slack_ms and not ran.shift_ms:
-        return False
-    if not ran.slack_ms and not ran.shift_ms:
         # On a clock that stands where the model's does, nothing is late, and every sum is the same sum.
         return False
     if not (isinstance(want, Zset) and isinstance(got, Zset)) or want.keys() != got.keys():

@@ -250,3 +250,16 @@ def test_a_look_for_a_pause_that_is_lost_is_no_pause(bench: Bench, monkeypatch: 
         told = bench.executor.trace(call(bench, verb)).told
         assert [("host", ErrorReply("gone"))] == [(entry.phase, entry.reply) for entry in told[:1]]
         assert len(told) > 1
+
+
+@pytest.mark.parametrize("again", ["enqueue", "schedule", "lane_enqueue"])
+def test_a_child_s_id_that_is_added_again_has_no_parent(again: str) -> None:
+    """Its look comes after the step that made the new row, also in a pipeline."""
+    with emqlab.open_lab() as lab:
+        bench = Bench(lab, lab.scripted)
+        assert 1 == add_flow(bench, A, B)
+        lease_all(bench)
+        calls = [call(bench, "complete", token=1), call(bench, again), call(bench, "fail", token=0, max_attempts=0)]
+        assert [1, 1, b"dead"] == lab.scripted.perform_many(calls)
+        assert b"1" == lab.client.get(f"emq:{{q}}:job:{PARENT.decode()}:dependencies")
+        assert 0 == lab.client.exists(f"emq:{{q}}:job:{PARENT.decode()}:failed")

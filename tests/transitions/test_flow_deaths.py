@@ -198,3 +198,23 @@ def test_a_dead_child_that_is_revived_and_done_releases_a_dead_parent(scripted: 
     assert complete(scripted, A, 2) == 1
     state = scripted.state()
     assert (ids(PARENT), ids(PARENT), RELEASED) == (state["dead"], state["pending"], state[job_key(PARENT)])
+
+
+def test_a_dead_parent_is_released_by_the_last_death_of_an_ignored_child(scripted: Bench) -> None:
+    """Under id nobody looks what has become of the parent: it stands in line, and among the dead as well."""
+    flow(scripted, "id", A)
+    scripted.member("dead", PARENT)
+    scripted.put("HSET", f"{{p}}{job_key(PARENT)}", "state", "dead")
+    die(scripted, A)
+    state = scripted.state()
+    assert (RELEASED, "0") == (state[job_key(PARENT)], state[DEPENDENCIES])
+    assert (ids(PARENT), ids(A, PARENT)) == (state["pending"], state["dead"])
+
+
+@pytest.mark.parametrize("way", ["complete", "die"])
+def test_a_parent_that_is_released_goes_to_its_place_in_line(scripted: Bench, way: str) -> None:
+    """Its score is 0 then, also if it stood there with another."""
+    flow(scripted, "id", A)
+    scripted.member("pending", PARENT, 5)
+    (complete if way == "complete" else die)(scripted, A)
+    assert ids(PARENT) == scripted.state()["pending"]

@@ -215,3 +215,10 @@ def test_a_limit_that_is_no_number(scripted: Bench) -> None:
         state["ring"],
     )
     assert [B, b"p", 1, b"g"] == claim(scripted)
+
+
+def test_attempts_below_zero_are_counted_on(scripted: Bench) -> None:
+    """The token is what HINCRBY makes of them."""
+    enqueue(scripted, "g", A)
+    scripted.put("HSET", f"{{p}}{job_key(A)}", "attempts", -7)
+    assert [A, b"p", -6, b"g"] == claim(scripted)

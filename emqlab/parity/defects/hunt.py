@@ -5,14 +5,19 @@ from dataclasses import dataclass
 from random import Random
 
 from emqlab.parity.rig import Rig
+from emqlab.parity.trials import bound_trials
+from emqlab.parity.trials.lanes import LANED
 from emqlab.parity.trials.layers import Corrupted, Exhaustive, Layer, shuffled
 from emqlab.parity.trials.trial import Trial
 from emqlab.parity.verdict import judge
+from emqlab.transitions import LANES_AND_FLOWS
 
 #: How many trials a hunt goes on for before it is given up.
 PATIENCE = 20_000
 #: The first batches are small, for most defects show at once.
 _FIRST, _MOST = 25, 400
+#: The verbs whose scripts do more for lanes and flows.
+_BOUND = (*LANES_AND_FLOWS, *LANED)
 
 
 class Mixed(Layer):
@@ -37,8 +42,11 @@ class Mixed(Layer):
         """One of the four, under its own layer's name."""
         at, part = divmod(self._checked(index), 4)
         if part == 3:
-            layer = self._small if at % 2 else self._corrupted
-            return layer.trial(layer.bound[shuffled(at // 2 % len(layer.bound), len(layer.bound), self.seed)])
+            random = Random(f"{self.seed} hunt of lanes and flows {at}")
+            places = bound_trials.wrong_with(random.choice(_BOUND))
+            if at % 3 and places:
+                return self._corrupted.trial(self._corrupted.bound[random.choice(places)])
+            return self._small.trial(random.choice(self._small.bound))
         if part == 2:
             return self._small.trial(self._small.index_at(at))
         if part == 1:

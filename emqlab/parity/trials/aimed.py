@@ -17,8 +17,8 @@ from emqlab.transitions import LANES_AND_FLOWS
 _NO_VALUES = ("reap",)
 #: The verbs that count on from a number that is stored, and what is wrong with it.
 _COUNTED = {"claim": "row attempts", "fail": "row failures", "stalled_check": "row stalled", "complete": "metrics:"}
-#: The verbs whose scripts do more for lanes or flows.
-BOUND = (*LANED, "delay", "reprocess", "claim", "extend", "extends")
+#: The verbs that meet the rows of lanes and flows, and of which kinds of trials these are.
+BOUND = {**dict.fromkeys(("delay", "reprocess", "claim", "extend", "extends"), (1,)), **dict.fromkeys(LANED, (1, 3))}
 #: The verbs with a time that could be the last there is.
 _TIMED = ("claim", "delay", "extend", "extends", "fail", "schedule")
 
@@ -45,7 +45,7 @@ class Aimed(Layer):
         turn, kind = divmod(at, 7)
         corrupted, small = _layers(self.seed)
         random = Random(f"{self.seed} aimed {verb} {at}")
-        if verb in LANES_AND_FLOWS or (verb in BOUND and kind == 1 and not self._native):
+        if verb in LANES_AND_FLOWS or (kind in BOUND.get(verb, ()) and not self._native):
             return self._made(index, *bound_trials.drawn(random, verb))
         if kind == 6 and self._native:
             return corrupted.trial(corrupted.laid_out(turn, verb))

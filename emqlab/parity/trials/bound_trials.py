@@ -58,6 +58,10 @@ def _odd_flow_calls(found: World) -> Calls:
     yield "flow_add", {**adding, "payload": LONG}
     yield "flow_add", {**adding, "children": [(child, b""), (other, LONG)], "policy": b"fp"}
     yield "flow_add", {**adding, "children": [(b"JOB0NgWEfAEJ%02x" % place, b"%d" % place) for place in range(40)]}
+    for place in range(1, 4):
+        others = [(b"JOB0NgWEfAEJf%d" % each, PAYLOAD) for each in range(3)]
+        others.insert(place, (child, PAYLOAD))
+        yield "flow_add", {"id": b"JOB0NgWEfAEJfy", "payload": PAYLOAD, "children": others, "policy": b""}
     for job in CHILDREN:
         holder: dict[str, bytes] = {"id": job, "token": b"1"}
         for result in (b"", b"{p} @now", LONG):
@@ -118,7 +122,8 @@ def _spread(listed: Sequence[_T], count: int) -> list[_T]:
 
 
 @cache
-def _wrong_with(verb: str) -> list[int]:
+def wrong_with(verb: str) -> list[int]:
+    """The places of one verb in the list of what is wrong."""
     return [place for place, (_, _, call) in enumerate(wrong()) if call[0] == verb]
 
 
@@ -146,7 +151,7 @@ def drawn(random: Random, verb: str) -> tuple[World, Do]:
     """A trial of one verb by chance: a fifth with nothing wrong, a fifth with two things, else from the list."""
     chance = random.random()
     if chance < 0.6:
-        return made(random.choice(_wrong_with(verb)))
+        return made(random.choice(wrong_with(verb)))
     start, call, kind = random.choice(_telling(verb))
     return (start, call) if chance < 0.8 else (twice_wrong(random, start, kind), call)
 

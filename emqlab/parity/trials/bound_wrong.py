@@ -48,6 +48,38 @@ def _ahead(score: float, *, alone: bool) -> Callable[[World], bool]:
     return apply
 
 
+def _in_line(job: bytes, score: float) -> Callable[[World], bool]:
+    """That job waits too, with that score."""
+
+    def apply(found: World) -> bool:
+        line = found.keys.setdefault(BASE + b"pending", Zset())
+        if not isinstance(line, Zset):
+            return False
+        line[job] = score
+        return True
+
+    return apply
+
+
+def _crowded(*ring: bytes) -> Callable[[World], bool]:
+    """Two more jobs wait in either lane, and the lanes are on the ring in this order."""
+
+    def apply(found: World) -> bool:
+        for group in (b"g", b"h"):
+            lane = found.keys.setdefault(BASE + b"g:" + group + b":pending", Zset())
+            if not isinstance(lane, Zset):
+                return False
+            for place in range(2):
+                job = b"JOB0NgWEfAEJ%b%d" % (group, place)
+                lane[job] = 0.0
+                row = {b"state": b"pending", b"attempts": b"0", b"payload": b"tea", b"group": group}
+                found.keys[BASE + b"job:" + job] = row
+        found.keys[BASE + b"ring"] = list(ring)
+        return True
+
+    return apply
+
+
 def _named(keys: Mapping[str, tuple[bytes, Held | None]]) -> Iterator[Corruption]:
     for name, (key, held) in keys.items():
         yield Corruption(name, key_holds(key, held))
@@ -94,6 +126,12 @@ def _lanes() -> Iterator[Corruption]:
         limited = both(key_holds(b"gactive", {b"g": count}), key_holds(b"glimit", {b"g": b"2"}))
         yield Corruption(f"slots {count.decode()!r} of two", limited)
     yield Corruption("slots that can't be fewer", key_holds(b"gactive", {b"g": _LEAST}))
+    for ring in ((b"g", b"h"), (b"h", b"g"), (b"h",), (b"g",), (b"g", b"h", b"g"), (b"h", b"g", b"nobody")):
+        yield Corruption(f"a crowd in turn, {b' '.join(ring).decode()}", _crowded(*ring))
+    yield Corruption("a crowd whose lane is paused", both(_crowded(b"h"), key_holds(b"paused", {b"g"})))
+    for limit in (b"1", b"2"):
+        limited = both(_crowded(b"h"), key_holds(b"glimit", {b"g": limit}))
+        yield Corruption(f"a crowd whose lane may run {limit.decode()}", limited)
     for score in (-1.0, 0.0, 1.0):
         yield Corruption(f"a ghost in the lane at {score}", _ahead(score, alone=False))
     yield Corruption("only a ghost in the lane", _ahead(0.0, alone=True))
@@ -103,6 +141,9 @@ def _lanes() -> Iterator[Corruption]:
     yield Corruption("of no lane", _with(first, b"group", None))
     yield Corruption("of the lane without a name", _with(first, b"group", b""))
     yield Corruption("a flow's child too", _with(first, b"parent", JOBS[1]))
+    nameless = both(_with(first, b"group", b""), key_holds(b"gactive", {b"": b"1", b"g": b"1"}))
+    yield Corruption("of the lane without a name, which has slots", nameless)
+    yield Corruption("attempts below zero", _with(first, b"attempts", b"-7"))
     yield Corruption("attempts no number", _with(first, b"attempts", b"one"))
     yield Corruption("attempts full", _with(first, b"attempts", FULL))
     yield Corruption("no attempts", _with(first, b"attempts", None))
@@ -137,6 +178,8 @@ def _flows() -> Iterator[Corruption]:
     for name in (b"pending", b"active", b"dead"):
         held = Zset({PARENT: 0.0, child: 0.0})
         yield Corruption(f"the parent and a child in {name.decode()}", key_holds(name, held))
+    yield Corruption("the parent in line, by another score", _in_line(PARENT, 5.0))
+    yield Corruption("attempts below zero", _with(child, b"attempts", b"-7"))
     for value in (None, b"", b"JOB0NgWEfAEJfz", child, b"\xff{p}:"):
         yield Corruption(f"child of {value!r}", _with(child, b"parent", value))
     for value in (None, b"", b"fp", b"id", b"ID", b"id ", b"other"):

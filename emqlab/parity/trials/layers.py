@@ -62,7 +62,9 @@ class Kind:
 #: The layers of trials, by name, in the order in which they are run.
 LAYERS: dict[str, Kind] = {
     "exhaustive": Kind("every state of one and two jobs, of lanes and of a flow, every transition", Exhaustive),
-    "corruption": Kind("every state of one job, everything that can be wrong with it", Corrupted),
+    "corruption": Kind(
+        "every state of one job, of lanes and of a flow, everything that can be wrong with it", Corrupted
+    ),
     "histories": Kind("random histories of twenty steps, with restarts, half with lanes and flows", Histories),
     "three-jobs": Kind("worlds of three jobs, sampled", ThreeJobs),
 }
