@@ -154,7 +154,8 @@ def check_environment(browser: str | None) -> dict[str, str]:
 def checks(environment: dict[str, str]) -> list[Check]:
     """Every check in order: its name, its command, its environment."""
     module = [str(PYTHON), "-m"]
-    together = ["-n", "2", "--dist", "loadfile"]  # a file's kernel or server serves all its tests
+    # A file's kernel or server serves all its tests. Three workers on two cores: browsers and servers are waited for.
+    together = ["-n", "3", "--dist", "loadfile"]
     bounded = f"--timeout={TEST_SECONDS}"  # a browser that died would be waited for without end
     pytest = [*module, "pytest", *together, bounded, f"--basetemp={VENV / 'tmp'}"]
     lessons = [

@@ -65,8 +65,9 @@ def embedded() -> Iterator[Embedded]:
 
 
 def cases_of(file: Path) -> list[Json]:
-    """The cases of one file that are for a real server, too."""
-    return [case for case in json.loads(file.read_text("utf-8")) if "valkey" in case.get("servers", ["valkey"])]
+    """The cases of one file that are for a real server, too; of lanes and flows, which have many, every sixth."""
+    found = [case for case in json.loads(file.read_text("utf-8")) if "valkey" in case.get("servers", ["valkey"])]
+    return found[:: 6 if file.stem.startswith(("lanes-", "flows-")) else 1]
 
 
 def states(verb: str) -> Iterator[Json]:
@@ -173,8 +174,8 @@ def told(lab: Lab, case: Json) -> Any:
 
 @each_file
 def test_recordings_look_the_same(real: Lab, embedded: Embedded, file: Path) -> None:
-    """A recording made on a real server is the embedded server's, but for its run_id and the server's own words."""
-    for case in cases_of(file):
+    """Each third case recorded on a real server is as on the embedded one, but for run_id and the server's words."""
+    for case in cases_of(file)[::3]:
         assert (case["name"], told(embedded.lab, case)) == (case["name"], told(real, case))
 
 
