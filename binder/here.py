@@ -154,8 +154,9 @@ def check_environment(browser: str | None) -> dict[str, str]:
 def checks(environment: dict[str, str]) -> list[Check]:
     """Every check in order: its name, its command, its environment."""
     module = [str(PYTHON), "-m"]
-    # A file's kernel or server serves all its tests. Three workers on two cores: browsers and servers are waited for.
-    together = ["-n", "3", "--dist", "loadfile"]
+    # A file's kernel or server serves all its tests. Three workers on two cores: browsers and servers are waited for,
+    # and those come early, in the order of their names, not last because they are few.
+    together = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
     bounded = f"--timeout={TEST_SECONDS}"  # a browser that died would be waited for without end
     pytest = [*module, "pytest", *together, bounded, f"--basetemp={VENV / 'tmp'}"]
     lessons = [

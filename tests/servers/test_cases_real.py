@@ -1,6 +1,7 @@
 """Every case of the project on real servers: the verdicts of ``emqlab run``, and the embedded server's outcomes."""
 
 import io
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -75,8 +76,9 @@ def test_a_moving_world_ends_as_on_the_embedded_server(real: Lab, embedded: Lab,
 
 @pytest.mark.parametrize("verb", [verb for verb, transition in TRANSITIONS.items() if transition.script])
 def test_every_state_ends_as_on_the_embedded_server(real: Lab, embedded: Lab, verb: str) -> None:
-    """Every state of a job, every call of a script; the verbs are held to that in test_trace_real.py."""
-    for case in corpus.alone(verb):
+    """Every state of a job, every call of a script, a quarter on a Redis; for verbs see test_trace_real.py."""
+    redis = str(getattr(real.server, "version", "")).startswith("redis")
+    for case in itertools.islice(corpus.alone(verb), 0, None, 4 if redis else 1):
         assert_same(real, embedded, case, ["scripted"])
 
 
