@@ -8,7 +8,7 @@ from emqlab.observe.run import Run
 from emqlab.observe.snapshot import Key, Snapshot
 from emqlab.observe.state import part_of
 from emqlab.observe.trace import Frame, frames
-from emqlab.observe.words import FLOW_KEYS, shown
+from emqlab.observe.words import shown
 
 COUNTERS = ("attempts", "failures", "stalled")
 EPOCH = "lease_epoch"
@@ -108,7 +108,7 @@ def touch(told: Iterable[Frame], slot: str) -> str:
 def ids_of(run: Run) -> list[bytes]:
     """Every id that has a row before or after the run, in byte order."""
     row = keys.row(run.case.queue, b"")
-    names = {name for name in (*run.before, *run.after) if name.startswith(row) and not name.endswith(FLOW_KEYS)}
+    names = {name for name in (*run.before, *run.after) if name.startswith(row) and not name.endswith(keys.FLOW_ENDS)}
     return sorted(name[len(row) :] for name in names)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from emqlab import keys
 from emqlab.observe.snapshot import Key, Snapshot
-from emqlab.observe.words import FLOW_KEYS, shown
+from emqlab.observe.words import shown
 from emqlab.replies import ErrorReply, NotSent
 
 SETS = ("pending", "active", "schedule", "dead")
@@ -34,7 +34,7 @@ def part_of(name: bytes, key: Key | None, queue: bytes) -> State:
     base = keys.base(queue)
     short = name[len(base) :] if name.startswith(base) else b""
     label = shown(short or name)
-    if short.startswith(b"job:") and not short.endswith(FLOW_KEYS):
+    if short.startswith(b"job:") and not short.endswith(keys.FLOW_ENDS):
         return {"rows": {} if key is None else {shown(short[4:]): _fields(key)}}
     if label in SETS or (short.startswith(b"g:") and short.endswith(b":pending")):
         if key is None:

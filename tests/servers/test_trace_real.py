@@ -20,7 +20,7 @@ from emqlab.servers.clock import START_MS
 from emqlab.servers.valkey import ValkeyServer
 from emqlab.transitions import TRANSITIONS
 from tests.observe import corpus
-from tests.servers.real import NAMES, binary_of, built_module, each_server
+from tests.servers.real import NAMES, binary_of, built_module, each_server, fewer
 
 Json = dict[str, Any]
 FILES = sorted((Path(__file__).parents[1] / "cases").glob("*.json"))
@@ -68,11 +68,6 @@ def cases_of(file: Path) -> list[Json]:
     """The cases of one file that are for a real server, too; of lanes and flows, which have many, every sixth."""
     found = [case for case in json.loads(file.read_text("utf-8")) if "valkey" in case.get("servers", ["valkey"])]
     return found[:: 6 if file.stem.startswith(("lanes-", "flows-")) else 1]
-
-
-def fewer(real: Lab, cases: list[Json]) -> list[Json]:
-    """All of them on Valkey, a quarter on a Redis: its module is the same one, which all other tests run there, too."""
-    return cases[:: 4 if str(getattr(real.server, "version", "")).startswith("redis") else 1]
 
 
 def states(verb: str) -> Iterator[Json]:
@@ -149,13 +144,13 @@ def assert_true(real: Lab, embedded: Embedded, cases: Iterable[Json], executor: 
 @each_executor
 def test_every_case(real: Lab, embedded: Embedded, file: Path, executor: ExecutorName) -> None:
     """A case ends alike by EMQ.TRACE and by the verb, traced script or plain one, and both tell the embedded story."""
-    assert_true(real, embedded, fewer(real, cases_of(file)), executor)
+    assert_true(real, embedded, fewer(real.server, cases_of(file)), executor)
 
 
 @pytest.mark.parametrize("verb", [verb for verb, transition in TRANSITIONS.items() if transition.command])
 def test_every_state(real: Lab, embedded: Embedded, verb: str) -> None:
     """Ghosts, lanes, wrong types, bad counters, pauses, other versions: EMQ.TRACE does what the verb does."""
-    assert_true(real, embedded, fewer(real, list(states(verb))), "native")
+    assert_true(real, embedded, fewer(real.server, list(states(verb))), "native")
 
 
 @each_executor
@@ -180,7 +175,7 @@ def told(lab: Lab, case: Json) -> Any:
 @each_file
 def test_recordings_look_the_same(real: Lab, embedded: Embedded, file: Path) -> None:
     """Each third case recorded on a real server is as on the embedded one, but for run_id and the server's words."""
-    for case in fewer(real, cases_of(file))[::3]:
+    for case in fewer(real.server, cases_of(file))[::3]:
         assert (case["name"], told(embedded.lab, case)) == (case["name"], told(real, case))
 
 

@@ -7,7 +7,6 @@ write; the same thing has the same step id on both executors, so that rows line 
 from emqlab.observe.words.answer import ANSWER, answer
 from emqlab.observe.words.arrive import ARRIVE
 from emqlab.observe.words.entry import (
-    FLOW_KEYS,
     At,
     Entry,
     Key,
@@ -28,7 +27,6 @@ __all__ = [
     "ANSWER",
     "ARRIVE",
     "CALL_WORDS",
-    "FLOW_KEYS",
     "At",
     "Entry",
     "Key",

@@ -125,8 +125,6 @@ def joined(*tables: Table) -> Table:
 
 # -- what commands do to ids
 
-#: How the keys beside a flow parent's row end.
-FLOW_KEYS = (b":dependencies", b":processed", b":failed", b":unsuccessful")
 
 #: Their reply 0 says that there was nothing to take out, or that it was in there already.
 _MEMBERS = {b"ZREM", b"HDEL", b"LREM", b"DEL", b"SREM", b"SADD"}
@@ -169,7 +167,7 @@ def member_of(command: tuple[bytes, ...], queue: bytes, reply: Any = None) -> by
     row = keys.base(queue) + b"job:"
     if key.startswith(row) and name != b"GET":
         job = key[len(row) :]
-        return next((job.removesuffix(end) for end in FLOW_KEYS if job.endswith(end)), job)
+        return next((job.removesuffix(end) for end in keys.FLOW_ENDS if job.endswith(end)), job)
     if name in (b"ZREM", b"ZADD", b"ZSCORE"):
         return command[-1]
     if name in (b"ZPOPMIN", b"ZRANGE") and isinstance(reply, list) and reply:

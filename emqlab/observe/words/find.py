@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from emqlab import keys
 from emqlab.executor import Told
 from emqlab.observe.words.arrive import ARRIVE
-from emqlab.observe.words.entry import FLOW_KEYS, At, Entry, Table, joined, shown
+from emqlab.observe.words.entry import At, Entry, Table, joined, shown
 from emqlab.observe.words.flows import FLOWS
 from emqlab.observe.words.holder import HOLDERS
 from emqlab.observe.words.lanes import LANES
@@ -89,7 +89,7 @@ def _named(key: bytes, base: bytes) -> Iterator[str]:
         return
     name = key[len(base) :]
     if name.startswith(b"job:"):
-        yield from (end[1:].decode() for end in FLOW_KEYS if name.endswith(end))
+        yield from (end[1:].decode() for end in keys.FLOW_ENDS if name.endswith(end))
         yield "row"
     elif name.startswith(b"g:") and name.endswith(b":pending"):
         yield "lane"
