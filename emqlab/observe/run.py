@@ -10,7 +10,7 @@ from emqlab import errors
 from emqlab.executor import Executor, Traced
 from emqlab.observe.case import Case, Step, World, substitute
 from emqlab.observe.snapshot import Snapshot, snapshot_json, take
-from emqlab.replies import ERROR_REPLIES, ErrorReply, Json, ask, error_reply, reply_json
+from emqlab.replies import ERROR_REPLIES, ErrorReply, Json, ask, ask_all, error_reply, reply_json
 from emqlab.servers.bounds import DATA, CannotRun
 from emqlab.servers.server import Server
 from emqlab.transitions import Call
@@ -140,20 +140,19 @@ class _Running:
     connection: Any = None
     trace: list[Done] = field(default_factory=list)
     epochs: list[bytes] = field(default_factory=list)
+    #: Whether its raw commands only read and write keys, so that any connection will do for them.
+    plain: bool = field(init=False)
 
-    @property
-    def plain(self) -> bool:
-        """Whether its raw commands only read and write keys, so that any connection will do for them."""
+    def __post_init__(self) -> None:
         raw = [*self.case.given, *(step.command for step in self.case.when if step.command is not None)]
-        return all(isinstance(command[0], str) and command[0].upper().encode() in DATA for command in raw)
+        self.plain = all(isinstance(command[0], str) and command[0].upper().encode() in DATA for command in raw)
 
     def run(self, before: bool) -> Run:
         server = self.server
         self.now_ms = server.now_ms()
         self.epochs.append(server.run_id)
         try:
-            for command in self.case.given:
-                self._raw(self._substituted(command))
+            self._fill()
             start = self._seen() if before or self.traced else {}
             for index, step in enumerate(self.case.when):
                 self._step(index, step)
@@ -173,6 +172,14 @@ class _Running:
             after=self._seen(),
             epochs=tuple(epoch.decode() for epoch in self.epochs),
         )
+
+    def _fill(self) -> None:
+        given = [self._substituted(command) for command in self.case.given]
+        if self.plain:
+            ask_all(self.server.client, given)
+            return
+        for command in given:
+            self._raw(command)
 
     def _step(self, index: int, step: Step) -> None:
         reply: Any = None

@@ -42,8 +42,8 @@ def take(client: redis.Redis, queue: bytes, *, shared: Collection[bytes] | None 
 
     With ``shared``, of those under ``{emq}:`` only these are looked at.
     """
-    common = under(client, b"{emq}:") if shared is None else shared
-    found = read(client, sorted({*under(client, keys.base(queue)), *common}))
+    everywhere = [b"{emq}:"] if shared is None else []
+    found = read(client, sorted({*under(client, keys.base(queue), *everywhere), *(shared or ())}))
     version = found.get(keys.VERSION_KEY)
     if version is not None and version.value == keys.VERSION and version.ttl_ms == -1:
         del found[keys.VERSION_KEY]

@@ -4,7 +4,9 @@
      0  microseconds to add to the real time
      1  the time at which the clock stands still, in microseconds since 1970; 0: it runs
      2  set here: the process that looks at this clock
-   Only CLOCK_REALTIME is moved. Durations and timeouts are measured on other clocks and stay real. */
+   Only CLOCK_REALTIME is moved, and only for the main thread, which runs every command. Durations and timeouts are
+   measured on other clocks and stay real; but a helper thread may wait until a moment of this one (jemalloc's do), and
+   a moment that has long gone by would never let it rest. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,12 +25,15 @@ typedef int get_time(clockid_t, struct timespec *);
 
 static volatile int64_t *words;
 static get_time *next_clock;
+/* initial-exec: to ask for it allocates nothing, so that an allocator may ask for the time. */
+static __thread int is_main __attribute__((tls_model("initial-exec")));
 
 __attribute__((constructor)) static void open_clock(void) {
     next_clock = (get_time *)dlsym(RTLD_NEXT, "clock_gettime");
     const char *path = getenv("EMQLAB_CLOCK");
     int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
     if (file < 0) return;
+    is_main = 1;
     void *shared = mmap(NULL, WORDS * sizeof *words, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     if (shared == MAP_FAILED) return;
@@ -43,7 +48,7 @@ static int real_clock(clockid_t clock, struct timespec *now) {
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
     int status = real_clock(clock, now);
-    if (status != 0 || clock != CLOCK_REALTIME || !words) return status;
+    if (status != 0 || clock != CLOCK_REALTIME || !words || !is_main) return status;
     int64_t still = words[STILL];
     int64_t micros = still ? still : now->tv_sec * INT64_C(1000000) + now->tv_nsec / 1000 + words[OFFSET];
     now->tv_nsec = still ? micros % 1000000 * 1000 : micros % 1000000 * 1000 + now->tv_nsec % 1000;

@@ -5,20 +5,31 @@ from typing import Any
 
 import redis
 
-from emqlab.replies import ask
+from emqlab.replies import ask_all
 
 _GLOB = {byte: b"\\" + bytes([byte]) for byte in b"*?[]\\^-"}
 
 
-def under(client: redis.Redis, prefix: bytes) -> Iterator[bytes]:
-    """The names of all keys that begin with ``prefix``, found by SCAN; pattern characters in it mean themselves."""
-    pattern = b"".join(_GLOB.get(byte, bytes([byte])) for byte in prefix) + b"*"
-    cursor = b"0"
-    while True:
-        cursor, names = ask(client, "SCAN", cursor, "MATCH", pattern, "COUNT", 1000)
-        yield from names
-        if cursor == b"0":
-            return
+def under(client: redis.Redis, *prefixes: bytes) -> Iterator[bytes]:
+    """The names of all keys that begin with one of ``prefixes``, found by SCAN; pattern characters mean themselves.
+
+    A round trip asks for all prefixes. Raises redis.ResponseError.
+    """
+    cursors = {_pattern(prefix): b"0" for prefix in prefixes}
+    while cursors:
+        asked = [("SCAN", cursor, "MATCH", pattern, "COUNT", 1000) for pattern, cursor in cursors.items()]
+        replies = ask_all(client, asked)
+        for pattern, reply in zip(list(cursors), replies, strict=True):
+            if isinstance(reply, redis.ResponseError):
+                raise reply
+            cursors[pattern], names = reply
+            yield from names
+            if cursors[pattern] == b"0":
+                del cursors[pattern]
+
+
+def _pattern(prefix: bytes) -> bytes:
+    return b"".join(_GLOB.get(byte, bytes([byte])) for byte in prefix) + b"*"
 
 
 def program(info: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from emqlab.native.module.build import on_stderr
 from emqlab.replies import ask, ask_all
 from emqlab.servers.binaries import find_binary
 from emqlab.servers.bounds import CannotRun
+from emqlab.servers.limit import Limit
 from emqlab.servers.process import CannotStart, Ended, ServerProcess, Setting
 from emqlab.servers.shim import clock_shim
 from emqlab.servers.survey import program
@@ -69,7 +70,7 @@ class ValkeyServer:
         self._stands_at: int | None = None
         #: The epoch, and the process that has it.
         self._epoch: tuple[int | None, bytes] | None = None
-        self._limit: threading.Timer | None = None
+        self._limit = Limit(self.process.kill)
         self.client: redis.Redis = self.connect()
         self.observer: redis.Redis = self.connect(username=_INSIDE, password=password)
         try:
@@ -160,24 +161,22 @@ class ValkeyServer:
 
     def begin_case(self, queue: bytes) -> None:
         """Start from nothing: no key, no script, the clock at its beginning, the wire version claimed."""
-        self._limit = threading.Timer(CASE_LIMIT_S, self.process.kill)
-        self._limit.daemon = True
-        self._limit.start()
+        self._limit.begin(CASE_LIMIT_S)
         try:
             if not self.process.ready:
                 self._replace()
             self._turn_clock_back()
             self._empty()
         except redis.ConnectionError as error:
-            self._no_limit()
+            self._limit.end()
             raise ServerLost(str(error)) from error
         except BaseException:
-            self._no_limit()
+            self._limit.end()
             raise
 
     def end_case(self, queue: bytes, *, plain: bool) -> None:
         """A case that sent more than plain data commands takes its server with it: users, settings, Lua state."""
-        self._no_limit()
+        self._limit.end()
         if not plain:
             self._replace()
 
@@ -189,16 +188,11 @@ class ValkeyServer:
 
     def close(self) -> None:
         """End the process; the data goes with it, and later commands fail."""
-        self._no_limit()
+        self._limit.close()
         self.process.close()
         self.hang_up()
 
     # -- inside
-
-    def _no_limit(self) -> None:
-        limit, self._limit = self._limit, None
-        if limit is not None:
-            limit.cancel()
 
     def _replace(self) -> None:
         with self.process.turn:

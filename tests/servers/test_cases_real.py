@@ -34,11 +34,26 @@ def real(request: pytest.FixtureRequest) -> Iterator[Lab]:
         yield lab
 
 
+class Embedded:
+    """The embedded lab, for comparison. It runs each case once, for all servers."""
+
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
+        self._ran: dict[str, list[Run]] = {}
+
+    def runs_of(self, case: Json, names: Sequence[ExecutorName]) -> list[Run]:
+        """A case on each executor."""
+        name = json.dumps([case, names])
+        if name not in self._ran:
+            self._ran[name] = runs_of(self._lab, case, names)
+        return self._ran[name]
+
+
 @pytest.fixture(scope="module")
-def embedded() -> Iterator[Lab]:
-    """The embedded lab, for comparison."""
+def embedded() -> Iterator[Embedded]:
+    """One for all tests of this file."""
     with open_lab("embedded") as lab:
-        yield lab
+        yield Embedded(lab)
 
 
 def cases_of(file: Path) -> list[Json]:
@@ -56,7 +71,7 @@ def runs_of(lab: Lab, case: Json, names: Sequence[ExecutorName] = EXECUTORS) -> 
 
 
 @each_file
-def test_a_file_ends_as_on_the_embedded_server(real: Lab, embedded: Lab, file: Path) -> None:
+def test_a_file_ends_as_on_the_embedded_server(real: Lab, embedded: Embedded, file: Path) -> None:
     """Each executor answers and leaves what it does there, by the comparison of two executors.
 
     Of lanes and flows every fifth case: what each of them ends as is written in the file.
@@ -66,7 +81,7 @@ def test_a_file_ends_as_on_the_embedded_server(real: Lab, embedded: Lab, file: P
 
 
 @pytest.mark.parametrize("case", list(corpus.worldly()), ids=lambda case: str(case["name"]))
-def test_a_moving_world_ends_as_on_the_embedded_server(real: Lab, embedded: Lab, case: Json) -> None:
+def test_a_moving_world_ends_as_on_the_embedded_server(real: Lab, embedded: Embedded, case: Json) -> None:
     """Restarts, moved clocks, expiry, other clients: also then."""
     if any("advance_ms" in step for step in case["when"]) and not real.server.movable:
         pytest.skip("the clock of a real server is moved on Linux, where there is a C compiler")
@@ -74,15 +89,15 @@ def test_a_moving_world_ends_as_on_the_embedded_server(real: Lab, embedded: Lab,
 
 
 @pytest.mark.parametrize("verb", [verb for verb, transition in TRANSITIONS.items() if transition.script])
-def test_every_state_ends_as_on_the_embedded_server(real: Lab, embedded: Lab, verb: str) -> None:
+def test_every_state_ends_as_on_the_embedded_server(real: Lab, embedded: Embedded, verb: str) -> None:
     """Every state of a job, every call of a script, a quarter on a Redis; for verbs see test_trace_real.py."""
     for case in fewer(real.server, list(corpus.alone(verb))):
         assert_same(real, embedded, case, ["scripted"])
 
 
-def assert_same(real: Lab, embedded: Lab, case: Json, names: Sequence[ExecutorName] = EXECUTORS) -> None:
+def assert_same(real: Lab, embedded: Embedded, case: Json, names: Sequence[ExecutorName] = EXECUTORS) -> None:
     """Replies and keys of a case are those of the embedded server, on each executor."""
-    for here, there in zip(runs_of(real, case, names), runs_of(embedded, case, names), strict=True):
+    for here, there in zip(runs_of(real, case, names), embedded.runs_of(case, names), strict=True):
         found = difference(there, here)
         assert found is None, f"{case['name']}, {here.executor}: {found.sentence('embedded', 'real')}"
 

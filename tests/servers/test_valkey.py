@@ -253,7 +253,7 @@ def test_a_case_that_does_not_begin_has_no_time_limit(server: ValkeyServer, monk
     monkeypatch.setattr(server, "_empty", lambda: _interrupt(""))
     with pytest.raises(KeyboardInterrupt):
         server.begin_case(b"q")
-    assert server._limit is None
+    assert not server._limit.running
 
 
 # ---------------------------------------------------------------- the clock

@@ -20,9 +20,10 @@ def check_names(source: Source, node: ast.FunctionDef) -> None:
     """Raises NotInSubset for a name of two meanings, and for one that may be read before it is assigned."""
     stored = {name for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
     taken = [arg for place, arg in enumerate(node.args.args) if not (place == 0 and arg.arg == "host")]
+    calls = set(called(source, node))
     for name, where in [(name.id, name) for name in stored] + [(arg.arg, arg) for arg in taken]:
         # A function of the same name is only in the way where it is called.
-        if name in RESERVED or name in source.imports or (source.name, name) in set(called(source, node)):
+        if name in RESERVED or name in source.imports or (source.name, name) in calls:
             raise NotInSubset(source.file, where, "the name of something else")
     parameters = {arg.arg for arg in taken}
     _Assigned(source, parameters | {name.id for name in stored}).block(node.body, frozenset(parameters))

@@ -1,0 +1,72 @@
+"""A time limit for one thing after another: one thread that sleeps, for one that is started each time costs more."""
+
+import threading
+import time
+import weakref
+from collections.abc import Callable
+
+
+class Limit:
+    """Calls the method ``act`` when what was begun is not ended in time.
+
+    Its thread begins with the first and ends by close, or when nobody has the method's object any more.
+    """
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self._act = weakref.WeakMethod(act)
+        #: When what has begun must have ended; None: nothing has.
+        self._deadline: float | None = None
+        self._wakes = 0.0
+        self._turn = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    @property
+    def running(self) -> bool:
+        """Whether something has begun and has not ended."""
+        return self._deadline is not None
+
+    def begin(self, seconds: float) -> None:
+        """From now on ``seconds`` are left."""
+        with self._turn:
+            self._deadline = deadline = time.monotonic() + seconds
+            if self._thread is None or not self._thread.is_alive():
+                # None yet; or this is a fork, to which threads don't come along.
+                self._closed = False
+                self._wakes = deadline
+                self._thread = threading.Thread(target=self._watch, name="limit", daemon=True)
+                self._thread.start()
+            elif deadline < self._wakes:
+                self._turn.notify()
+
+    def end(self) -> None:
+        """It has ended in time."""
+        self._deadline = None
+
+    def close(self) -> None:
+        """Nothing is watched any more."""
+        with self._turn:
+            self._deadline = None
+            self._closed = True
+            self._turn.notify()
+
+    def _watch(self) -> None:
+        while True:
+            with self._turn:
+                if self._closed or self._act() is None:
+                    return
+                now = time.monotonic()
+                late = self._deadline is not None and self._deadline <= now
+                if late:
+                    self._deadline = None
+                else:
+                    # With nothing begun too: what begins later is late no sooner than this wakes.
+                    self._wakes = self._deadline or now + _SLEEP_S
+                    self._turn.wait(self._wakes - now)
+            if late and (act := self._act()):
+                act()
+                del act
+
+
+#: How long it sleeps with nothing to watch; a shorter limit wakes it.
+_SLEEP_S = 60.0

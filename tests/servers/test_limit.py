@@ -1,0 +1,102 @@
+"""A time limit for one thing after another."""
+
+import gc
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+
+import pytest
+
+from emqlab.servers.limit import Limit
+
+PATIENCE_S = 30
+
+
+class Struck:
+    """Says when its limit has struck."""
+
+    def __init__(self) -> None:
+        self.told = threading.Event()
+        self.times = 0
+
+    def strike(self) -> None:
+        """It has."""
+        self.times += 1
+        self.told.set()
+
+
+@pytest.fixture
+def struck() -> Struck:
+    """What is told."""
+    return Struck()
+
+
+@pytest.fixture
+def limit(struck: Struck) -> Iterator[Limit]:
+    """Its limit."""
+    made = Limit(struck.strike)
+    yield made
+    made.close()
+
+
+def test_what_takes_too_long_is_told_once(limit: Limit, struck: Struck) -> None:
+    """And then nothing is running any more."""
+    limit.begin(0.01)
+    assert struck.told.wait(PATIENCE_S)
+    assert (False, 1) == (limit.running, struck.times)
+
+
+def test_what_ends_in_time_is_not_told(limit: Limit, struck: Struck) -> None:
+    """The one after it is, by its own limit, though that is far shorter than what the thread was sleeping for."""
+    limit.begin(PATIENCE_S)
+    limit.end()
+    assert not limit.running
+    limit.begin(0.01)
+    assert struck.told.wait(PATIENCE_S / 2)
+    assert 1 == struck.times
+
+
+def test_the_next_has_its_whole_time(limit: Limit, struck: Struck) -> None:
+    """A limit that began earlier does not strike in one that began later."""
+    limit.begin(0.01)
+    limit.end()
+    begun = time.monotonic()
+    limit.begin(0.1)
+    assert struck.told.wait(PATIENCE_S)
+    assert time.monotonic() - begun >= 0.1
+    assert 1 == struck.times
+
+
+def test_one_thread_serves_them_all(limit: Limit) -> None:
+    """However many begin and end."""
+    threads = set()
+    for _ in range(20):
+        limit.begin(PATIENCE_S)
+        threads.add(limit._thread)
+        limit.end()
+    assert 1 == len(threads)
+
+
+def test_close_ends_its_thread(struck: Struck) -> None:
+    """Without waiting for anything; what was running is not told."""
+    limit = Limit(struck.strike)
+    limit.begin(PATIENCE_S)
+    thread = limit._thread
+    assert thread is not None
+    limit.close()
+    thread.join(PATIENCE_S)
+    assert (False, 0) == (thread.is_alive(), struck.times)
+
+
+def test_it_keeps_nothing_alive() -> None:
+    """A lab that nobody closed can still be collected, and its server ended."""
+    struck = Struck()
+    limit = Limit(struck.strike)
+    limit.begin(PATIENCE_S)
+    limit.end()
+    gone = weakref.ref(struck)
+    del struck
+    gc.collect()
+    assert None is gone()
+    limit.close()
