@@ -159,6 +159,8 @@ def checks(environment: dict[str, str]) -> list[Check]:
     together = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
     bounded = f"--timeout={TEST_SECONDS}"  # a browser that died would be waited for without end
     pytest = [*module, "pytest", *together, bounded, f"--basetemp={VENV / 'tmp'}"]
+    # It reads every notebook format's schema at its start, in each worker.
+    no_lessons = ["-p", "no:nbval"]
     lessons = [
         "--nbval",
         "--nbval-current-env",
@@ -171,7 +173,7 @@ def checks(environment: dict[str, str]) -> list[Check]:
         ("ruff check", [*module, "ruff", "check", "."], environment),
         ("ruff format", [*module, "ruff", "format", "--check", "."], environment),
         ("mypy", [*module, "mypy"], environment),
-        ("tests", pytest, environment),
+        ("tests", [*pytest, *no_lessons], environment),
         ("lessons", [*pytest, *lessons], {**environment, "EMQLAB_SERVER": "embedded"}),
     ]
 

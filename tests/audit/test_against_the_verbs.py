@@ -79,7 +79,7 @@ def _row(draw: random.Random, job: str) -> list[Command]:
     return made or [["HSET", row, "payload", ""]]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(12))
 def test_the_native_verbs_stop_where_it_says_and_only_there(lab: emqlab.Lab, seed: int) -> None:
     """Thirty damaged queues a seed: a refused claim, sweep or promotion has its finding, and a finding its refusal."""
     draw = random.Random(seed)
@@ -102,7 +102,7 @@ def test_the_native_verbs_stop_where_it_says_and_only_there(lab: emqlab.Lab, see
                 assert refused, (step, told, given)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(8))
 def test_both_executors_do_what_is_told_of_them(lab: emqlab.Lab, seed: int) -> None:
     """Sixty queues of one job a seed, damaged around it as well: whether each step ends in an error, and in which."""
     draw, compared = random.Random(seed), 0

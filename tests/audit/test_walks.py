@@ -20,12 +20,12 @@ def looked_at(walk: Walk) -> Audit:
     return audit_queue(walk.lab.client, QUEUE, now_ms=walk.lab.now_ms(), run_id=walk.lab.run_id)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_of_lanes_and_flows_that_are_used_rightly_nothing_is_told(lab: emqlab.Lab, seed: int) -> None:
-    """Two hundred steps a seed, looked at after every tenth: at most what is good to know."""
+    """Four hundred steps a seed, looked at after every tenth: at most what is good to know."""
     walk = Walk(lab, seed)
     known: set[str] = set()
-    for number in range(200):
+    for number in range(400):
         walk.step()
         if number % 10 == 9:
             found = looked_at(walk).findings
@@ -35,7 +35,7 @@ def test_of_lanes_and_flows_that_are_used_rightly_nothing_is_told(lab: emqlab.La
     assert {"exempt", "flow-child", "flow-left", "lane-held"} == known
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(8))
 def test_of_lanes_and_flows_that_are_not_what_is_told_is_what_happens(lab: emqlab.Lab, seed: int) -> None:
     """Every claim of a finding is tried on a copy of the queue, by the verbs themselves."""
     draw, tried = random.Random(seed), set()

@@ -2,7 +2,6 @@
 
 import dataclasses
 import io
-import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -210,9 +209,9 @@ def test_a_form_that_is_not_known(command: list[str]) -> None:
 
 
 def test_every_wrong_number_is_told(lab: Lab) -> None:
-    """A case of one step that names any number but its own, alone or besides, does not hold; every third is tried."""
+    """A case of one step that names any number but its own, alone or besides, does not hold."""
     wrong = 0
-    for case in itertools.islice(every_case(), 0, None, 3):
+    for case in every_case():
         if len(case.verbs) != 1 or not case.differs or explained(case, NOW, EPOCH) is None:
             continue
         runs = runs_of(lab, case)

@@ -50,11 +50,6 @@ NAMES: tuple[str, ...] = tuple(dict.fromkeys([*_CURES, *BINARIES]))
 each_server = pytest.mark.parametrize("name", NAMES)
 
 
-def fewer(server: Any, cases: list[Any]) -> list[Any]:
-    """All of them on Valkey, a quarter on a Redis, where the module is the same."""
-    return cases[:: 4 if str(getattr(server, "version", "")).startswith("redis") else 1]
-
-
 def binary_of(name: str) -> Path:
     """The program of that name; the test is skipped, with the cure, where there is none."""
     path = BINARIES.get(name)

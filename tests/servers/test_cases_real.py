@@ -17,7 +17,7 @@ from emqlab.servers.binaries import VARIABLE
 from emqlab.servers.valkey import ValkeyServer
 from emqlab.transitions import TRANSITIONS
 from tests.observe import corpus
-from tests.servers.real import NAMES, binary_of, built_module, each_server, fewer
+from tests.servers.real import NAMES, binary_of, built_module, each_server
 
 Json = dict[str, Any]
 CASES = Path(__file__).parents[1] / "cases"
@@ -72,11 +72,8 @@ def runs_of(lab: Lab, case: Json, names: Sequence[ExecutorName] = EXECUTORS) -> 
 
 @each_file
 def test_a_file_ends_as_on_the_embedded_server(real: Lab, embedded: Embedded, file: Path) -> None:
-    """Each executor answers and leaves what it does there, by the comparison of two executors.
-
-    Of lanes and flows every fifth case: what each of them ends as is written in the file.
-    """
-    for case in cases_of(file)[:: 5 if file.stem.startswith(("lanes-", "flows-")) else 1]:
+    """Each executor answers and leaves what it does there, by the comparison of two executors."""
+    for case in cases_of(file):
         assert_same(real, embedded, case)
 
 
@@ -90,8 +87,8 @@ def test_a_moving_world_ends_as_on_the_embedded_server(real: Lab, embedded: Embe
 
 @pytest.mark.parametrize("verb", [verb for verb, transition in TRANSITIONS.items() if transition.script])
 def test_every_state_ends_as_on_the_embedded_server(real: Lab, embedded: Embedded, verb: str) -> None:
-    """Every state of a job, every call of a script, a quarter on a Redis; for verbs see test_trace_real.py."""
-    for case in fewer(real.server, list(corpus.alone(verb))):
+    """Every state of a job, every call of a script; the verbs are held to that in test_trace_real.py."""
+    for case in corpus.alone(verb):
         assert_same(real, embedded, case, ["scripted"])
 
 
