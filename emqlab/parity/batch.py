@@ -6,7 +6,8 @@ from typing import Any
 
 from emqlab import keys
 from emqlab.executor import Executor
-from emqlab.parity.model import Held, World, Zset
+from emqlab.parity.compare import plain_error
+from emqlab.parity.model import Error, Held, Unsupported, World, Zset
 from emqlab.parity.trials.trial import A_TIME, BASE, EPOCHS, NEARLY, NOW_MS, Do, Restart, Step, Trial, Wait
 from emqlab.replies import ErrorReply
 from emqlab.transitions import Call
@@ -40,14 +41,18 @@ def row(taken: list[Any]) -> tuple[bytes, bytes, bool, Any]:
 
 @dataclass(slots=True)
 class Batch:
-    """What is put in and out of a batch's trials: who runs them, the moment, the epochs, the queues."""
+    """What is put in and out of a batch's trials: who runs them, the moment, the epochs, how many they are.
+
+    ``queues`` are those of each executor, a trial each.
+    """
 
     sides: dict[str, Executor]
     now_ms: int
     epochs: list[bytes]
     prefix: bytes
-    queues: frozenset[bytes] = frozenset()
+    size: int
     waited: int = 0
+    queues: dict[str, list[bytes]] = field(init=False)
     _stamps: dict[bytes, bytes] = field(init=False, repr=False)
     _nearly: dict[bytes, bytes] = field(init=False, repr=False)
 
@@ -55,10 +60,10 @@ class Batch:
         near = {stamp: made(self.epochs[0]) for stamp, made in NEARLY.items()}
         self._stamps = {**near, EPOCHS[0]: self.epochs[0]}
         self._nearly = {made: stamp for stamp, made in near.items()}
-
-    def queue(self, place: int, side: str) -> bytes:
-        """The queue of one trial on one executor."""
-        return b"%s%d%s" % (self.prefix, place, side[:1].encode())
+        self.queues = {
+            side: [b"%s%d%s" % (self.prefix, place, side[:1].encode()) for place in range(self.size)]
+            for side in self.sides
+        }
 
     def call(self, step: Do, queue: bytes) -> Call:
         """The transition as it is sent: keys and arguments that are given name this queue, not the canonical one."""
@@ -107,9 +112,8 @@ def _named(word: bytes, own: bytes, canonical: bytes) -> bytes:
 
 def plain(reply: Any) -> Any:
     """A reply as the model gives it: an error's text without what a server adds when a script raised it."""
-    from emqlab.parity.compare import plain_error
-    from emqlab.parity.model import Error, Unsupported
-
+    if reply is None or isinstance(reply, (int, bytes)):
+        return reply
     if isinstance(reply, ErrorReply):
         return Error(plain_error(reply.text).encode())
     if isinstance(reply, list):

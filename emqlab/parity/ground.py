@@ -57,7 +57,7 @@ class Ground:
 
     def _takes(self, trial: Trial) -> bool:
         """Whether this server can run it: what is every queue's is its owner's, and a running clock is not exact."""
-        return not (trial.alone and self.server.name == "remote") and (self.server.movable or not trial.exact)
+        return not (self.server.name == "remote" and trial.alone) and (self.server.movable or not trial.exact)
 
     def verdicts(self, layer: Layer, start: int, stop: int) -> Iterator[tuple[int, Verdict]]:
         """The verdicts on the trials at the places from ``start`` up to ``stop``, each with its index."""

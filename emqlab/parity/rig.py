@@ -101,11 +101,14 @@ class Rig:
         """
         if self._prefix and not self._rehearsed:
             self._rehearse()
-        together = [trial for trial in trials if not trial.alone]
+        alone = [trial.alone for trial in trials]
+        together = [trial for trial, apart in zip(trials, alone, strict=True) if not apart]
         with self._server.lock:
             try:
                 ran = iter(self._unmixed(together))
-                return [self._run([trial])[0] if trial.alone else next(ran) for trial in trials]
+                return [
+                    self._run([trial])[0] if apart else next(ran) for trial, apart in zip(trials, alone, strict=True)
+                ]
             except (redis.ConnectionError, redis.TimeoutError) as error:
                 raise errors.ServerLost(str(error)) from error
 
@@ -132,8 +135,7 @@ class Rig:
         if own:
             server.begin_case(b"parity")
         try:
-            batch = Batch(self._sides(trials), server.now_ms(), [server.run_id], self._prefix)
-            batch.queues = frozenset(batch.queue(place, side) for place in range(len(trials)) for side in batch.sides)
+            batch = Batch(self._sides(trials), server.now_ms(), [server.run_id], self._prefix, len(trials))
             for executor in batch.sides.values():
                 load = getattr(executor, "load", None)
                 if load is not None:
@@ -141,8 +143,9 @@ class Rig:
             self._fill(trials, batch)
             replies = self._steps(trials, batch)
             done_ms = server.now_ms()
-            shared = {VERSION_KEY: VERSION, **{key: held for trial in trials for key, held in trial.shared.items()}}
-            found, stray = self._drain(batch, shared)
+            # A trial that has something of everybody's is run alone.
+            shared = trials[0].shared if len(trials) == 1 else {}
+            found, stray = self._drain(batch, {VERSION_KEY: VERSION, **shared})
         finally:
             if own:
                 server.end_case(b"parity", plain=True)
@@ -157,7 +160,7 @@ class Rig:
             outcomes = {
                 side: Outcome(
                     tuple(plain(reply) for reply in replies[side][place]),
-                    *found.get(batch.queue(place, side), ({}, frozenset())),
+                    *found.get(batch.queues[side][place], ({}, frozenset())),
                     tuple(reply.text for reply in replies[side][place] if isinstance(reply, ErrorReply)),
                 )
                 for side in batch.sides
@@ -167,7 +170,7 @@ class Rig:
 
     def _sides(self, trials: Sequence[Trial]) -> dict[str, Executor]:
         """Who is run: both, but for a layout only the native executor."""
-        if any(trial.laid_out for trial in trials):
+        if len(trials) == 1 and trials[0].laid_out:
             return {name: executor for name, executor in self._executors.items() if name == "native"}
         return self._executors
 
@@ -177,7 +180,7 @@ class Rig:
         direct: dict[bytes, Held] = {}
         commands: list[tuple[bytes, ...]] = []
         for place, trial in enumerate(trials):
-            bases = [keys.base(batch.queue(place, side)) for side in batch.sides]
+            bases = [keys.base(queues[place]) for queues in batch.queues.values()]
             start = batch.real(trial.start)
             for command in given(start):
                 name = command[1]
@@ -214,9 +217,10 @@ class Rig:
                 batch.epochs.append(self._server.run_id)
             else:
                 for side, executor in batch.sides.items():
+                    queues = batch.queues[side]
                     calls = [
-                        batch.call(step, batch.queue(place, side))
-                        for place, step in enumerate(steps)
+                        batch.call(step, queue)
+                        for step, queue in zip(steps, queues, strict=True)
                         if isinstance(step, Do)
                     ]
                     for place, reply in enumerate(executor.perform_each(calls)):
@@ -235,11 +239,12 @@ class Rig:
             rows = map(row, self._collected())
         found: dict[bytes, tuple[dict[bytes, Held], set[bytes]]] = {}
         stray: list[bytes] = []
+        ours = frozenset(queue for queues in batch.queues.values() for queue in queues)
         for name, kind, expires, value in rows:
             queue, _, suffix = name[len(b"emq:{") :].partition(b"}:")
             # A call that is laid out for the queue next to its own is that queue's.
             own = queue.removesuffix(NEXT)
-            if not name.startswith(b"emq:{") or not suffix or own not in batch.queues:
+            if not name.startswith(b"emq:{") or not suffix or own not in ours:
                 if expires or shared.get(name) != value:
                     stray.append(name)
                 continue
@@ -251,8 +256,10 @@ class Rig:
         return {queue: (held, frozenset(expiring)) for queue, (held, expiring) in found.items()}, tuple(sorted(stray))
 
     def _put_back(self) -> None:
-        """The wire version as the lab claimed it: collecting has taken it, or a trial had another."""
-        ask_all(self._server.observer, [("DEL", VERSION_KEY), ("SET", VERSION_KEY, VERSION)])
+        """Nothing but the wire version, as the lab claimed it."""
+        for reply in ask_all(self._server.observer, [("FLUSHALL",), ("SET", VERSION_KEY, VERSION)]):
+            if isinstance(reply, redis.ResponseError):
+                raise reply
 
     def _collected(self) -> list[Any]:
         """Every key of the trials' queues, taken out: on a server of the lab's own all there are, else those found."""
