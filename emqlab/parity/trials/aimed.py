@@ -18,7 +18,12 @@ _NO_VALUES = ("reap",)
 #: The verbs that count on from a number that is stored, and what is wrong with it.
 _COUNTED = {"claim": "row attempts", "fail": "row failures", "stalled_check": "row stalled", "complete": "metrics:"}
 #: The verbs that meet the rows of lanes and flows, and of which kinds of trials these are.
-BOUND = {**dict.fromkeys(("delay", "reprocess", "claim", "extend", "extends"), (1,)), **dict.fromkeys(LANED, (1, 3))}
+BOUND = {
+    **dict.fromkeys(("delay", "reprocess", "claim", "extend", "extends"), (1,)),
+    **dict.fromkeys(LANED, (1, 3)),
+    # These tell a flow's parent.
+    **dict.fromkeys(("complete", "fail"), (1, 3, 6)),
+}
 #: The verbs with a time that could be the last there is.
 _TIMED = ("claim", "delay", "extend", "extends", "fail", "schedule")
 

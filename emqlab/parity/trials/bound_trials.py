@@ -189,12 +189,14 @@ def changes(start: World, verb: str, values: Values) -> bool:
 
 
 def _sorts(kind: Kind) -> Iterator[World]:
-    """The first world of each sort: by who stands where, and whether a time has come."""
+    """The first world of each sort: by who stands where, whether a time has come, and what a child's end does."""
     seen = set()
     for found in kind.worlds():
         held = [found.keys.get(BASE + name) for name in _PLACES]
         came = [isinstance(one, Zset) and any(0 < score <= NOW_MS for score in one.values()) for one in held]
-        sort = tuple((*sorted(one or ()), past) for one, past in zip(held, came, strict=True))
+        rows = [found.keys.get(BASE + b"job:" + child) for child in CHILDREN]
+        policies = tuple(row.get(b"parent_policy") for row in rows if isinstance(row, dict))
+        sort = (policies, *((*sorted(one or ()), past) for one, past in zip(held, came, strict=True)))
         if sort not in seen:
             seen.add(sort)
             yield found

@@ -153,6 +153,8 @@ def _lanes() -> Iterator[Corruption]:
 def _flows() -> Iterator[Corruption]:
     parent, child = b"job:" + PARENT, CHILDREN[0]
     counted = parent + b":dependencies"
+    hashes = [parent + b":" + name for name in (b"processed", b"failed", b"unsuccessful")]
+    told: Held = {**dict.fromkeys(CHILDREN, b"first"), b"JOB": b"another"}
     for count in (b"0", b"1", b"3", b"-1", b"", b" 1", b"01", b"many", FULL, _LEAST, b"9223372036854775808"):
         yield Corruption(f"dependencies {count.decode()!r}", key_holds(counted, count))
     yield from _named(
@@ -160,14 +162,8 @@ def _flows() -> Iterator[Corruption]:
             "dependencies gone": (counted, None),
             "dependencies a list": (counted, WRONG["list"]),
             "dependencies a hash": (counted, WRONG["hash"]),
-            **{
-                f"{name.decode()} a string": (parent + b":" + name, _STRING)
-                for name in (b"processed", b"failed", b"unsuccessful")
-            },
-            **{
-                f"{name.decode()} before": (parent + b":" + name, {child: b"first", b"JOB": b"another"})
-                for name in (b"processed", b"failed", b"unsuccessful")
-            },
+            **{f"{name.rpartition(b':')[2].decode()} a string": (name, _STRING) for name in hashes},
+            **{f"{name.rpartition(b':')[2].decode()} before": (name, told) for name in hashes},
             "the parent a string": (parent, _STRING),
             "the parent gone": (parent, None),
             "the parent nearly gone": (parent, {b"state": b"pending"}),
@@ -175,6 +171,7 @@ def _flows() -> Iterator[Corruption]:
             "the child a string": (b"job:" + child, _STRING),
         }
     )
+    yield Corruption("told before in each way", both(*(key_holds(name, told) for name in hashes)))
     for name in (b"pending", b"active", b"dead"):
         held = Zset({PARENT: 0.0, child: 0.0})
         yield Corruption(f"the parent and a child in {name.decode()}", key_holds(name, held))
