@@ -13,7 +13,7 @@ from emqlab.parity.verdict import judge
 from emqlab.transitions import LANES_AND_FLOWS
 
 #: How many trials a hunt goes on for before it is given up.
-PATIENCE = 20_000
+PATIENCE = 40_000
 #: The first batches are small, for most defects show at once.
 _FIRST, _MOST = 25, 400
 #: The verbs whose scripts do more for lanes and flows.
@@ -31,21 +31,23 @@ class Mixed(Layer):
 
     @property
     def size(self) -> int:
-        """Four times the smallest part."""
-        return 4 * min(*self._corrupted.parts[:2], self._small.size)
+        """Five times the smallest part."""
+        return 5 * min(*self._corrupted.parts[:2], self._small.size)
 
     def index_at(self, place: int) -> int:
         """In order, for the parts are shuffled."""
         return place
 
     def trial(self, index: int) -> Trial:
-        """One of the four, under its own layer's name."""
-        at, part = divmod(self._checked(index), 4)
-        if part == 3:
-            random = Random(f"{self.seed} hunt of lanes and flows {at}")
-            places = bound_trials.wrong_with(random.choice(_BOUND))
-            if at % 3 and places:
-                return self._corrupted.trial(self._corrupted.bound[random.choice(places)])
+        """One of them, under its own layer's name; two in five are of lanes and flows."""
+        at, part = divmod(self._checked(index), 5)
+        if part > 2:
+            random = Random(f"{self.seed} hunt of lanes and flows {index}")
+            verb = random.choice(_BOUND)
+            if part == 3:
+                return self._corrupted.trial(self._corrupted.bound[bound_trials.a_wrong_one(random, verb)])
+            if at % 3:
+                return self._small.trial(self._small.bound[bound_trials.a_telling_one(random, verb)])
             return self._small.trial(random.choice(self._small.bound))
         if part == 2:
             return self._small.trial(self._small.index_at(at))

@@ -6,7 +6,7 @@ from functools import cache
 from random import Random
 from typing import TypeVar
 
-from emqlab.parity.model import Values, World, Zset
+from emqlab.parity.model import Held, Reply, Values, World, Zset
 from emqlab.parity.trials.bound import CHILDREN, PARENT, Calls, flow_calls, flow_worlds, lane_calls, lane_worlds
 from emqlab.parity.trials.bound_wrong import FLOW_CORRUPTIONS, LANE_CORRUPTIONS
 from emqlab.parity.trials.calls import LONG, ODD_NUMBERS
@@ -16,6 +16,8 @@ from emqlab.parity.trials.trial import BASE, NOW_MS, QUEUE, Do
 
 #: How many worlds each thing that is wrong is tried in with each call.
 _SOME = 12
+#: How many places are looked at to find one where what is wrong makes a difference.
+_TRIES = 8
 _T = TypeVar("_T")
 #: A world, what is wrong with it, a call.
 Wrong = tuple[World, Corruption, tuple[str, Values]]
@@ -91,7 +93,7 @@ def sound(index: int) -> tuple[World, Do]:
         if index < worlds * calls:
             at, place = divmod(index, calls)
             start = kind.worlds()[at]
-            return start, Do(*list(kind.calls(start))[place])
+            return start, _call(kind, start, place)
         index -= worlds * calls
     raise IndexError(index)
 
@@ -104,7 +106,7 @@ def wrong() -> list[Wrong]:
     """
     found: list[Wrong] = []
     for kind in KINDS:
-        sorts = list(_sorts(kind))
+        sorts = [kind.worlds()[at] for at in _sorts(kind)]
         fit = [[at for at, start in enumerate(sorts) if applied(each, start) is not None] for each in kind.corruptions]
         for calls in zip(*(kind.calls(start) for start in sorts), strict=True):
             telling = {at for at, call in enumerate(calls) if changes(sorts[at], *call)}
@@ -121,20 +123,60 @@ def _spread(listed: Sequence[_T], count: int) -> list[_T]:
     return [listed[place * len(listed) // count] for place in range(count)] if len(listed) > count else list(listed)
 
 
-@cache
-def wrong_with(verb: str) -> list[int]:
-    """The places of one verb in the list of what is wrong."""
-    return [place for place, (_, _, call) in enumerate(wrong()) if call[0] == verb]
+def a_wrong_one(random: Random, verb: str) -> int:
+    """A place of one verb in the list of what is wrong: each thing as often, and a quarter are odd values.
+
+    As a rule it is a place where what is wrong makes a difference.
+    """
+    odd, wrongs = _wrong_with(verb)
+    if odd and random.random() < 0.25:
+        return random.choice(odd)
+    places = [random.choice(random.choice(wrongs)) for _ in range(_TRIES)]
+    return next(filter(_differs, places), places[-1])
+
+
+def _differs(place: int) -> bool:
+    """Whether a script does something else than if nothing were wrong."""
+    start, corruption, (verb, values) = wrong()[place]
+    found = applied(corruption, start)
+    assert found is not None
+    return _done(start, verb, values) != _done(found, verb, values)
+
+
+def _done(start: World, verb: str, values: Values) -> tuple[Reply, dict[bytes, Held | None]]:
+    """The scripts' reply, and each key that is another one after it."""
+    after = start.copy()
+    reply = VOICES["scripted"](after, QUEUE, verb, values)
+    names = {*start.keys, *after.keys}
+    return reply, {name: after.keys.get(name) for name in names if start.keys.get(name) != after.keys.get(name)}
+
+
+def a_telling_one(random: Random, verb: str) -> int:
+    """The place of a trial with nothing wrong, of one verb, that changes something: by who stands where, each once."""
+    at, kind, _, place = random.choice(_telling(verb))
+    before = sum(worlds * calls for worlds, calls in sizes()[: KINDS.index(kind)])
+    return before + at * sizes()[KINDS.index(kind)][1] + place
 
 
 @cache
-def _telling(verb: str) -> list[tuple[World, Do, Kind]]:
-    """The calls of a verb that change something in one world of each sort."""
+def _wrong_with(verb: str) -> tuple[list[int], list[list[int]]]:
+    """The places of one verb in the list of what is wrong: odd values, then those of each thing that is wrong."""
+    found: dict[int, list[int]] = {}
+    for place, (_, corruption, call) in enumerate(wrong()):
+        if call[0] == verb:
+            found.setdefault(id(corruption), []).append(place)
+    odd = [place for kind in KINDS for place in found.pop(id(kind.corruptions[0]), [])]
+    return odd, list(found.values())
+
+
+@cache
+def _telling(verb: str) -> list[tuple[int, Kind, World, int]]:
+    """The calls of a verb that change something in one world of each sort: the world's number, and the call's."""
     return [
-        (start, Do(*call), kind)
+        (at, kind, start, place)
         for kind in KINDS
-        for start in _sorts(kind)
-        for call in kind.calls(start)
+        for at, start in ((at, kind.worlds()[at]) for at in _sorts(kind))
+        for place, call in enumerate(kind.calls(start))
         if call[0] == verb and changes(start, *call)
     ]
 
@@ -151,21 +193,23 @@ def drawn(random: Random, verb: str) -> tuple[World, Do]:
     """A trial of one verb by chance: a fifth with nothing wrong, a fifth with two things, else from the list."""
     chance = random.random()
     if chance < 0.6:
-        return made(random.choice(wrong_with(verb)))
-    start, call, kind = random.choice(_telling(verb))
-    return (start, call) if chance < 0.8 else (twice_wrong(random, start, kind), call)
+        return made(a_wrong_one(random, verb))
+    return drawn_sound(random, verb) if chance < 0.8 else drawn_twice(random, verb)
 
 
 def drawn_twice(random: Random, verb: str) -> tuple[World, Do]:
     """A trial of one verb by chance with two things wrong."""
-    start, call, kind = random.choice(_telling(verb))
-    return twice_wrong(random, start, kind), call
+    _, kind, start, place = random.choice(_telling(verb))
+    return twice_wrong(random, start, kind), _call(kind, start, place)
 
 
 def drawn_sound(random: Random, verb: str) -> tuple[World, Do]:
     """A trial of one verb by chance that changes something."""
-    start, call, _ = random.choice(_telling(verb))
-    return start, call
+    return sound(a_telling_one(random, verb))
+
+
+def _call(kind: Kind, start: World, place: int) -> Do:
+    return Do(*list(kind.calls(start))[place])
 
 
 def twice_wrong(random: Random, start: World, kind: Kind) -> World:
@@ -188,15 +232,17 @@ def changes(start: World, verb: str, values: Values) -> bool:
     return False
 
 
-def _sorts(kind: Kind) -> Iterator[World]:
-    """The first world of each sort: by who stands where, whether a time has come, and what a child's end does."""
+def _sorts(kind: Kind) -> Iterator[int]:
+    """The number of each sort's first world: by who stands where, whose time has come, limits, a child's policy."""
     seen = set()
-    for found in kind.worlds():
+    for at, found in enumerate(kind.worlds()):
         held = [found.keys.get(BASE + name) for name in _PLACES]
         came = [isinstance(one, Zset) and any(0 < score <= NOW_MS for score in one.values()) for one in held]
         rows = [found.keys.get(BASE + b"job:" + child) for child in CHILDREN]
         policies = tuple(row.get(b"parent_policy") for row in rows if isinstance(row, dict))
-        sort = (policies, *((*sorted(one or ()), past) for one, past in zip(held, came, strict=True)))
+        limited = found.keys.get(BASE + b"glimit")
+        limits = tuple(sorted(limited.items())) if isinstance(limited, dict) else ()
+        sort = (policies, limits, *((*sorted(one or ()), past) for one, past in zip(held, came, strict=True)))
         if sort not in seen:
             seen.add(sort)
-            yield found
+            yield at
