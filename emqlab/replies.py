@@ -68,6 +68,10 @@ def ask_all(client: redis.Redis, commands: Sequence[Sequence[bytes | str | int]]
     try:
         connection.send_packed_command(_packed(connection, commands))
         return [_read(connection) for _ in commands]
+    except BaseException:
+        # Its other replies may be unread: they are not the next caller's.
+        connection.disconnect()
+        raise
     finally:
         pool.release(connection)
 

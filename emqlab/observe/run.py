@@ -102,8 +102,8 @@ def run_case(
             server.admit(case.queue, *_sent(case))
         except CannotRun as error:
             return Skipped(case, executor, server.name, str(error))
-        server.begin_case(case.queue)
         running = _Running(server, executors[executor], case, traced)
+        server.begin_case(case.queue)
         try:
             return running.run(before)
         except (redis.ConnectionError, redis.TimeoutError) as error:

@@ -1,4 +1,4 @@
--- collect: take keys out whole, so that a round trip empties hundreds of queues.
+-- collect: read keys whole, so that a round trip tells of hundreds of queues.
 -- KEYS none   ARGV the names, which are deleted, or none for all that a server has, which the caller flushes
 -- reply {name, type, ttl_ms, value} for each key that is there
 local read = {

@@ -148,8 +148,8 @@ class Rig:
             found, stray = self._drain(batch, {VERSION_KEY: VERSION, **shared})
         finally:
             if own:
-                server.end_case(b"parity", plain=True)
                 self._put_back()
+                server.end_case(b"parity", plain=True)
             else:
                 # A call that was interrupted may have left its replies unread.
                 server.hang_up()
@@ -257,12 +257,10 @@ class Rig:
 
     def _put_back(self) -> None:
         """Nothing but the wire version, as the lab claimed it."""
-        for reply in ask_all(self._server.observer, [("FLUSHALL",), ("SET", VERSION_KEY, VERSION)]):
-            if isinstance(reply, redis.ResponseError):
-                raise reply
+        ask_all(self._server.observer, [("FLUSHALL",), ("SET", VERSION_KEY, VERSION)])
 
     def _collected(self) -> list[Any]:
-        """Every key of the trials' queues, taken out: on a server of the lab's own all there are, else those found."""
+        """Every key of the trials' queues: of a server of the lab's own all, which are then flushed; else taken out."""
         if not self._prefix:
             return self._collect([])
         names = list(under(self._server.observer, b"emq:{" + self._prefix))

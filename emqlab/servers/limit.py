@@ -1,5 +1,6 @@
 """A time limit for one thing after another: one thread that sleeps, for one that is started each time costs more."""
 
+import os
 import threading
 import time
 import weakref
@@ -19,6 +20,7 @@ class Limit:
         self._wakes = 0.0
         self._turn = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._pid = os.getpid()
         self._closed = False
 
     @property
@@ -27,12 +29,13 @@ class Limit:
         return self._deadline is not None
 
     def begin(self, seconds: float) -> None:
-        """From now on ``seconds`` are left."""
+        """From now on ``seconds`` are left. Once it is closed nothing is watched."""
+        self._here()
         with self._turn:
+            if self._closed:
+                return
             self._deadline = deadline = time.monotonic() + seconds
-            if self._thread is None or not self._thread.is_alive():
-                # None yet; or this is a fork, to which threads don't come along.
-                self._closed = False
+            if self._thread is None:
                 self._wakes = deadline
                 self._thread = threading.Thread(target=self._watch, name="limit", daemon=True)
                 self._thread.start()
@@ -45,23 +48,30 @@ class Limit:
 
     def close(self) -> None:
         """Nothing is watched any more."""
+        self._here()
         with self._turn:
             self._deadline = None
             self._closed = True
             self._turn.notify()
+
+    def _here(self) -> None:
+        """In a fork there is no thread yet, and whoever held the turn is not there to give it back."""
+        if self._pid != os.getpid():
+            self._pid, self._turn, self._thread = os.getpid(), threading.Condition(), None
 
     def _watch(self) -> None:
         while True:
             with self._turn:
                 if self._closed or self._act() is None:
                     return
-                now = time.monotonic()
-                late = self._deadline is not None and self._deadline <= now
+                # Read once: it may be ended at any time.
+                now, due = time.monotonic(), self._deadline
+                late = due is not None and due <= now
                 if late:
                     self._deadline = None
                 else:
                     # With nothing begun too: what begins later is late no sooner than this wakes.
-                    self._wakes = self._deadline or now + _SLEEP_S
+                    self._wakes = now + _SLEEP_S if due is None else due
                     self._turn.wait(self._wakes - now)
             if late and (act := self._act()):
                 act()

@@ -1,6 +1,8 @@
 """A time limit for one thing after another."""
 
 import gc
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -100,3 +102,55 @@ def test_it_keeps_nothing_alive() -> None:
     gc.collect()
     assert None is gone()
     limit.close()
+
+
+def test_it_ends_while_it_is_looked_at() -> None:
+    """What ends between two looks of the thread has ended: nothing is told, and the thread goes on."""
+    struck = Struck()
+    limit = Limit(struck.strike)
+    for _ in range(300):
+        limit.begin(0.0005)
+        limit.end()
+    limit.begin(0.01)
+    assert struck.told.wait(PATIENCE_S)
+    assert limit._thread is not None
+    assert limit._thread.is_alive()
+    limit.close()
+
+
+def test_once_closed_nothing_begins(struck: Struck) -> None:
+    """No thread is left to watch it."""
+    limit = Limit(struck.strike)
+    limit.close()
+    limit.begin(0.01)
+    assert (False, None) == (limit.running, limit._thread)
+
+
+#: A fork of a process whose limit is running: it must be told, by a thread of its own.
+_FORKING = """
+import os, threading, warnings
+from emqlab.servers.limit import Limit
+
+warnings.simplefilter("ignore")
+told = threading.Event()
+
+class Struck:
+    def strike(self):
+        told.set()
+
+struck = Struck()
+limit = Limit(struck.strike)
+limit.begin(60)
+child = os.fork()
+if child == 0:
+    limit.begin(30)
+    limit.begin(0.01)
+    os._exit(0 if told.wait(30) else 1)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) or told.is_set())
+"""
+
+
+def test_a_fork_has_a_thread_of_its_own() -> None:
+    """Threads don't come along, and nobody there gives back what the parent's held."""
+    done = subprocess.run([sys.executable, "-c", _FORKING], capture_output=True, timeout=PATIENCE_S, check=False)
+    assert (0, b"") == (done.returncode, done.stderr)
