@@ -2,6 +2,7 @@
 
 import random
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -138,6 +139,17 @@ def test_a_big_queue_is_read_in_bounded_pieces(server: RealServer, monkeypatch: 
     assert 100_000 > max(size for _, size in longest), "a reply is longer than a piece of ZSCAN"
 
 
+def _while_working(done: list[Any], rounds: int) -> Iterator[None]:
+    """That many rounds during each of which something was done; the others, on a busy machine, don't count."""
+    for _ in range(50 * rounds):
+        before = len(done)
+        yield
+        rounds -= len(done) > before
+        if not rounds:
+            return
+    pytest.fail("nobody worked meanwhile")
+
+
 def test_a_live_queue_has_no_false_findings(server: RealServer) -> None:
     """While workers claim, complete, fail, requeue and promote, nothing is told but the one ghost that is there."""
     ended = threading.Event()
@@ -150,13 +162,11 @@ def test_a_live_queue_has_no_false_findings(server: RealServer) -> None:
     for worker in workers:
         worker.start()
     try:
-        for _ in range(12):
-            before = len(done)
+        for _ in _while_working(done, 12):
             now_ms, run_id = now_and_epoch(server)
             audit = audit_queue(server.client, QUEUE, now_ms=now_ms, run_id=run_id)
             told = [(finding.code, finding.id) for finding in audit.findings]
             assert [("ghost", b"JOB0NgWEfAEJfa")] == told
-            assert len(done) > before, "nobody worked meanwhile"
     finally:
         ended.set()
         for worker in workers:
@@ -174,12 +184,10 @@ def test_live_lanes_and_flows_have_no_false_findings(server: RealServer) -> None
     for worker in workers:
         worker.start()
     try:
-        for _ in range(40):
-            before = len(done)
+        for _ in _while_working(done, 40):
             now_ms, run_id = now_and_epoch(server)
             found = audit_queue(server.client, QUEUE, now_ms=now_ms, run_id=run_id).findings
             assert [] == [finding for finding in found if finding.severity != TO_KNOW]
-            assert len(done) > before, "nobody worked meanwhile"
     finally:
         ended.set()
         for worker in workers:
