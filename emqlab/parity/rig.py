@@ -148,8 +148,10 @@ class Rig:
             found, stray = self._drain(batch, {VERSION_KEY: VERSION, **shared})
         finally:
             if own:
-                self._put_back()
-                server.end_case(b"parity", plain=True)
+                try:
+                    self._put_back()
+                finally:
+                    server.end_case(b"parity", plain=True)
             else:
                 # A call that was interrupted may have left its replies unread.
                 server.hang_up()

@@ -4,9 +4,9 @@
      0  microseconds to add to the real time
      1  the time at which the clock stands still, in microseconds since 1970; 0: it runs
      2  set here: the process that looks at this clock
-   Only CLOCK_REALTIME is moved, and only for the main thread, which runs every command of ours. Durations and timeouts are
-   measured on other clocks and stay real; but a helper thread may wait until a moment of this one (jemalloc's do), and
-   a moment that has long gone by would never let it rest. */
+   Only CLOCK_REALTIME is moved, and only for the main thread, which runs every command of ours. Durations and timeouts
+   are measured on other clocks and stay real; but a helper thread may wait until a moment of this one (jemalloc's do),
+   and a moment that has long gone by would never let it rest. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -11,7 +11,7 @@ from emqlab.observe.trace import Frame, frames
 from emqlab.observe.words import Sent, entry_of, sentences
 from emqlab.observe.words.entry import Entry, in_hand, joined, rows, short, span
 from emqlab.observe.words.find import TABLE
-from emqlab.transitions import LANES_AND_FLOWS, PLAIN, TRANSITIONS
+from emqlab.transitions import PLAIN, TRANSITIONS
 from tests.observe import corpus
 
 LANE_CLAIM = {"verb": "lane_claim", "lease_ms": "1000"}
@@ -39,9 +39,7 @@ def seen() -> list[Seen]:
         made = (make(verb) for verb in corpus.VERBS for make in (corpus.alone, corpus.surrounded, corpus.parented))
         for case in itertools.chain(*made):
             verb = case["when"][0]["verb"]
-            # Natively such a step is not sent, whatever there is.
-            once = verb in LANES_AND_FLOWS and any((one.verb, one.executor) == (verb, "native") for one in found)
-            for executor in ("scripted",) if once else ("scripted", "native"):
+            for executor in ("scripted", "native"):
                 run: Any = lab.run(case, executor="scripted" if executor == "scripted" else "native")
                 found |= dict.fromkeys(_said(verb, executor, frame) for frame in frames(run))
     return list(found)

@@ -125,7 +125,6 @@ def joined(*tables: Table) -> Table:
 
 # -- what commands do to ids
 
-
 #: Their reply 0 says that there was nothing to take out, or that it was in there already.
 _MEMBERS = {b"ZREM", b"HDEL", b"LREM", b"DEL", b"SREM", b"SADD"}
 
