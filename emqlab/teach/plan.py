@@ -136,11 +136,13 @@ def recorded(
 
 
 def _case(plan: Sequence[Event], lease_ms: int, max_stalled: int, when: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    stalls = "one stall is forgiven" if max_stalled == 2 else f"max_stalled {max_stalled}"
+    stall = {1: "the first stall kills it", 2: "the second stall kills it"}.get(
+        max_stalled, f"stall {max_stalled} kills it"
+    )
     return {
         "name": f"two-workers/{lease_ms}-{max_stalled}/{written(plan)}",
         "queue": QUEUE,
-        "about": f"two workers and one job, leases of {lease_ms} ms, {stalls}",
+        "about": f"two workers lease one job for {lease_ms / 1000:g} s; {stall}",
         "given": [
             ["HSET", f"{{p}}job:{JOB}", "state", "pending", "attempts", "0", "payload", PAYLOAD],
             ["ZADD", "{p}pending", "0", JOB],
