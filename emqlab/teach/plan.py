@@ -118,8 +118,9 @@ def recorded(
 ) -> Recorded:
     """Run the plan on each executor and answer the recording, a row an event, with ``by`` and ``token`` in its frames.
 
-    Both claims are for ``lease_ms``; ``max_stalled`` is the sweep's. An executor that hands out other tokens than the
-    first runs a case of its own. Raises CannotRecord where the server can't run it (a clock that can't be moved).
+    It holds the plan too, as ``plan``. Both claims are for ``lease_ms``; ``max_stalled`` is the sweep's. An executor
+    that hands out other tokens than the first runs a case of its own. Raises CannotRecord where the server can't run
+    it (a clock that can't be moved).
     """
     deeds = {name: _deeds(lab, name, plan, lease_ms, max_stalled) for name in executors}
     whens = {name: when_of(found) for name, found in deeds.items()}
@@ -132,7 +133,8 @@ def recorded(
     shows = explained(parse_case(case), recording["now_ms"], recording["run_id"].encode())
     if shows is not None and shows.certain:
         recording["case"] = {**recording["case"], "differs": sorted(shows.certain)}
-    return retold(recording, deeds)
+    # The plan goes along: on a server whose clock runs by itself it could not be read off the frames.
+    return {**retold(recording, deeds), "plan": written(plan)}
 
 
 def _case(plan: Sequence[Event], lease_ms: int, max_stalled: int, when: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -90,7 +90,7 @@ Answer = Callable[[], dict[str, str]]
 
 @pytest.fixture
 def mount(page: Page, lab: emqlab.Lab) -> Callable[..., Answer]:
-    """A function that mounts the widget and answers one that takes the page's choice to Python and brings the run back."""
+    """A function that mounts the widget. It answers another that asks Python for what the page chose."""
 
     def mounted(choice: dict[str, str] | None = None, predict: bool = False, **more: Any) -> Answer:
         stage = widgets.two_workers(lab, choice, predict, **more)
@@ -134,6 +134,7 @@ def test_a_dragged_event_is_run_again_and_keeps_the_focus(page: Page, mount: Cal
     answer = mount()
     refused = page.locator(".timespace tspan.bad")
     expect(refused).to_have_text("refused")
+    expect(page.locator(".outcome")).to_have_text("A completes: refused; B completes: done")
     drag(page, "A completes", -3)
     expect(page.locator(".ghost")).to_have_text("A completes: 13 s")
     expect(refused).to_have_count(1)  # what ran stays drawn until another run has come
@@ -141,6 +142,7 @@ def test_a_dragged_event_is_run_again_and_keeps_the_focus(page: Page, mount: Cal
     moved = PRESET.replace(" B-claims@14 A-completes@16", " A-completes@13 B-claims@14")
     assert answer() == {"plan": moved, "lease": "6000"}
     expect(refused).to_have_count(0)
+    expect(page.locator(".outcome")).to_have_text("A completes: done; B completes: no token")
     expect(page.locator(".ghost")).to_be_hidden()
     expect(slider(page, "A completes")).to_be_focused()
     expect(slider(page, "A completes")).to_have_attribute("aria-valuetext", "A completes at 13 s, after the sweep")
@@ -236,6 +238,7 @@ def test_a_held_stage_shows_the_plan_and_nothing_of_the_outcome(page: Page, moun
     drawing = page.locator(".timespace")
     expect(drawing.locator(".event")).to_have_count(6)
     expect(drawing.locator(".msg, .lease, .seal, .both, tspan.bad")).to_have_count(0)
+    expect(page.locator(".outcome")).to_be_hidden()
     slider(page, "A completes").press("ArrowLeft")
     page.clock.run_for(600)
     answer()

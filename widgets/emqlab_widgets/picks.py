@@ -57,7 +57,7 @@ def complete(choice: Mapping[str, str], picks: Sequence[Pick]) -> Choice:
 
 def _free(pick: Pick, value: object) -> bool:
     """Whether the pick takes a text that is none of its options."""
-    return pick["kind"] == "plan" and isinstance(value, str) and bool(value.strip()) and "/" not in value
+    return pick["kind"] == "plan" and isinstance(value, str) and "/" not in value
 
 
 def code_of(choice: Mapping[str, str], picks: Sequence[Pick]) -> str:

@@ -448,8 +448,8 @@ const leased = (rec, m) => own(get(m.state.sets, "active"), rec.subject);
 const claims = (rec, ms, n) => ms[n + 1].frame?.phase === "call" && leased(rec, ms[n + 1]) && !leased(rec, ms[n]);
 /** Whether all executors were answered alike, row by row. */
 export const alike = (rec, all) => rec.steps.every((_, n) => new Set(all.map((ms) => JSON.stringify(ms[n + 1].frame && [ms[n + 1].frame.reply ?? null]))).size === 1);
-/** The plan that ran: each of its events with its seconds, in order. */
-const planOf = (rec, all) => rec.steps.map((s, n) => ({ kind: s.id, at: (all.find((ms) => ms[n + 1].frame)?.[n + 1].clock - rec.now_ms) / 1000 })).filter((e) => own(EVENTS, e.kind));
+/** The plan that ran, as the recording has it: each of its events with its seconds, in order. */
+const planOf = (rec) => (rec.plan ?? "").split(" ").map((word) => word.split("@")).filter(([kind]) => own(EVENTS, kind)).map(([kind, at]) => ({ kind, at: +at }));
 const planText = (events) => events.map((e) => `${e.kind}@${seconds(e.at)}`).join(" ");
 /** One event moved, or taken out (null), or added; of events at one time each stays on the side that it came from. */
 const replanned = (events, kind, at) => [...events.filter((e) => e.kind !== kind || at != null).map((e) => (e.kind === kind ? { kind, at } : e)),
@@ -577,11 +577,11 @@ function drawTime(svg, rec, ms, i, left, W, view) {
  * come and go, so that the focus stays where it is. `move(text)` is told a new plan, `go(n)` a row to stand at.
  */
 function workersBox(uid, { go, move }) {
-  const says = h("p", { class: "alike" }), charts = h("div", { class: "charts" }), key = h("ol", { class: "key", "aria-hidden": "true" });
+  const outcome = h("p", { class: "outcome", role: "status" }), says = h("p", { class: "alike" }), charts = h("div", { class: "charts" }), key = h("ol", { class: "key", "aria-hidden": "true" });
   const sliders = new Map(), boxes = new Map(), ghost = h("i", { class: "ghost", "aria-hidden": "true" }, h("b"));
   const list = h("ul"), numbers = h("details", { class: "numbers" }, h("summary", {}, "Move events by number"), list, h("p", { class: "hint" }, "An event whose box is empty does not happen."));
   const hint = h("p", { class: "hint" }, "Drag an event, or move it with the arrow keys: by a second, with Shift by a tenth.");
-  const layer = h("div", { class: "layer" }), el = h("div", { class: "timebox" }, says, charts, layer, key, h("div", { class: "tools" }, hint, numbers));
+  const layer = h("div", { class: "layer" }), el = h("div", { class: "timebox" }, outcome, says, charts, layer, key, h("div", { class: "tools" }, hint, numbers));
   let rec, all, shown = [], held = false, draft = [], sent = "", movable = false, drawn = [], timer = null, now = 0;
 
   const clock = (kind) => draft.find((e) => e.kind === kind)?.at;
@@ -676,18 +676,21 @@ function workersBox(uid, { go, move }) {
     /** Another run, or the same one revealed. */
     load(run, moments, hold, editable) {
       rec = run; all = moments; held = hold; movable = editable;
-      shown = planOf(rec, all);
+      shown = planOf(rec);
       if (!timer) { draft = shown; sent = planText(shown); }
       const same = alike(rec, all), main = Math.max(0, rec.executors.findIndex((e) => e.kind === "native"));
       const names = rec.executors.map((e) => e.title).join(" and "), all_of_them = `${names[0].toUpperCase()}${names.slice(1)}`;
       put(says, held || rec.executors.length === 1 ? "" : same ? `${all_of_them} give the same answers here; drawn: ${rec.executors[main].title}.` : `${all_of_them} part here: each has its own diagram.`);
+      const met = (ms) => rec.steps.flatMap((s, n) => (/ completes$/.test(s.word) && ms[n + 1].frame ? `${s.word}: ${eventLabel(rec, ms[n + 1].frame, s.word)[1]}` : [])).join("; ");
+      put(outcome, held || !same ? "" : met(all[main]));
+      outcome.hidden = !outcome.textContent; says.hidden = !says.textContent;
       const which = held || same ? [main] : [main, ...rec.executors.keys()].filter((e, n, them) => them.indexOf(e) === n);
       charts.replaceChildren();
       drawn = which.map((e) => {
         const svg = svgNode("timespace");
         svg.column = e;
         svg.addEventListener("click", (event) => { const g = event.target.closest(".event"); if (g && !held) go(+g.dataset.n); });
-        charts.append(h("div", { class: "chart" }, which.length > 1 ? h("p", { class: "name" }, h("code", {}, rec.executors[e].title)) : null, svg));
+        charts.append(h("div", { class: "chart" }, which.length > 1 ? h("p", { class: "outcome" }, h("code", {}, rec.executors[e].title), ` ${met(all[e])}`) : null, svg));
         return svg;
       });
       key.replaceChildren(...(held ? shown.map((e) => EVENTS[e.kind]) : rec.steps.map((s) => s.word)).map((word) => h("li", {}, word)));

@@ -101,7 +101,7 @@ def story(recording: Recording, which: int) -> str:
     """Who did what when, and what came of it, in one sentence: executor ``which`` of the recording."""
     title, ms = recording["executors"][which]["title"], moments(recording)[which]
     parts = [
-        f"at {(m.clock - recording['now_ms']) / 1000:g} s {_deed(mark)}"
+        f"at {round((m.clock - recording['now_ms']) / 1000, 1):g} s {_deed(mark)}"
         for m, mark in zip([m for m in ms if m.frame], _marks(recording, ms), strict=True)
     ]
     return printable(f"{title[:1].upper()}{title[1:]}: {'; '.join(parts)}.")
