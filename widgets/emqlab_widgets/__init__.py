@@ -9,6 +9,7 @@ from emqlab_widgets.show import show
 from emqlab_widgets.stage import Stage, open
 from emqlab_widgets.table import Table
 from emqlab_widgets.transition import transition
+from emqlab_widgets.two_workers import two_workers
 
 __all__ = [
     "Stage",
@@ -22,4 +23,5 @@ __all__ = [
     "progress_table",
     "show",
     "transition",
+    "two_workers",
 ]
