@@ -28,6 +28,8 @@ MAKERS: dict[str, Maker] = {
     "lease": widgets.lease,
     "life": widgets.life,
     "first_claim": widgets.first_claim,
+    "exits": widgets.exits,
+    "after_hours": widgets.after_hours,
 }
 
 
