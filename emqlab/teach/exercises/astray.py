@@ -1,4 +1,4 @@
-"""Exercise 03-2: an id in two sets, by the scripts, and why the verb will not (SPEC 6)."""
+"""Exercise 03-2: an id in schedule and in dead, by the scripts, and why the verb will not (SPEC 6)."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,17 +15,18 @@ from emqlab.teach.answers import jobs_at_end, no, own_case, places_at_end, runs_
 from emqlab.teach.verdict import Verdict
 
 NOT_ACTIVE = "EMQSTATE not active"
+PAIR = "schedule and dead"
 
 
 def two_sets(lab: Lab, answer: Any) -> Verdict:
-    """A case that leaves an id in two sets by the scripts, is refused by the verbs, and whose differs says why."""
+    """A case that leaves an id in schedule and dead by the scripts, is refused natively, and whose differs says why."""
     case = untouched(own_case(answer))
     if isinstance(case, Verdict):
         return case
     scripted, native = runs_of(lab, case)
-    split = [job for job in sorted(_ids(scripted)) if " and " in places_at_end(scripted, job)]
+    split = [job for job in sorted(_ids(scripted)) if places_at_end(scripted, job) == PAIR]
     if not split:
-        return _in_one_set(scripted)
+        return _elsewhere(scripted)
     refused = [done for done in verb_steps(native) if _text(done) == NOT_ACTIVE]
     if not refused:
         return _not_refused(scripted, native, split[0])
@@ -67,18 +68,18 @@ def _text(done: Done) -> str:
     return done.reply.text if isinstance(done.reply, ErrorReply) else ""
 
 
-def _in_one_set(scripted: Run) -> Verdict:
-    """By the scripts too every id is in one set at most; a script that refused is told first."""
+def _elsewhere(scripted: Run) -> Verdict:
+    """By the scripts no id is in both of the sets; a script that refused is told first."""
     ids = _ids(scripted)
     got = places_at_end(scripted, max(ids)) if ids else "no set"
-    told = f"By the scripts the id ends in {got}; two sets are wanted."
+    told = f"By the scripts the id ends in {got}; it is to be in {PAIR} at once."
     shown = verb_steps(scripted)[-1]
     for done in verb_steps(scripted):
         if _text(done):
             told = f"Step {done.index + 1}, {done.step.verb}, was refused by the script: {_text(done)}. {told}"
             shown = done
             break
-    return no(told, command=sent(shown, scripted), field="set", expected="two sets", got=got)
+    return no(told, command=sent(shown, scripted), field="set", expected=PAIR, got=got)
 
 
 def _not_refused(scripted: Run, native: Run, job: str) -> Verdict:

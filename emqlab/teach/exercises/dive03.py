@@ -85,10 +85,10 @@ EXERCISES: dict[str, Exercise] = {
         "an id in two sets",
         two_sets,
         (
-            "A script takes the id out of active and does not ask whether it was there. Let a sweep take it out first.",
-            "After a forgiving sweep the job is in pending, and token 1 is current. Which call adds a second set?",
-            "complete and fail take the id out of pending as well; delay does not. Its verb asks active: which number?",
-            "enqueue, claim(1_000), advance(1_000), sweep(2), delay(1); and differs is a list of one number.",
+            "The script takes the id out of active and does not ask whether it was there. Let it be in dead by then.",
+            "The token of a dead job is current as ever. Which call puts an id into schedule without a look at dead?",
+            "The script fail would do it, but its verb answers dead. The verb delay asks active alone: which number?",
+            "enqueue, claim(1_000), advance(1_000), sweep(1), delay(1); and differs is a list of one number.",
         ),
     ),
     "03-3": Exercise(
