@@ -122,7 +122,7 @@ WRONG = [
     ),
     ("03-1", {**RIGHT, "sweep": "dead"}, "", "sweep", "three parts"),
     ("03-1", {"complete": RIGHT["complete"]}, "", "fail", "a prediction"),
-    # Another pair; one that goes out of pending too; one that the verb answers; raw commands, and keys of one's own; a lane.
+    # Another pair; one that leaves pending too; one that the verb answers; raw commands, keys of one's own; a lane.
     ("03-2", lost(2, delay(1), differs=[12]), f"EVALSHA delay.lua {DELAY}", "set", "schedule and dead"),
     (
         "03-2",

@@ -9,6 +9,7 @@ import emqlab_widgets as widgets
 from emqlab.observe.walk import moments, place
 from emqlab.teach import cases
 from emqlab.teach.predict import answer
+from emqlab_widgets.picture import picture
 
 
 def ends(stage: widgets.Stage) -> tuple[str, str]:
@@ -71,6 +72,13 @@ def test_a_dead_letter_that_a_script_completes_leaves_its_id_behind(lab: emqlab.
     scripted, native = (told[-1].state for told in moments(stage.recording))
     assert (cases.JOB in scripted["rows"], cases.JOB in native["rows"]) == (False, True)
     assert (scripted["metrics"], native["metrics"]) == ({"completed": "1", "failed": "1"}, {"failed": "1"})
+
+
+def test_the_picture_shows_an_id_in_two_sets_twice(lab: emqlab.Lab) -> None:
+    """In the scripts' column in pending and in schedule, in the verbs' once, and nowhere as if it had left."""
+    drawn = picture(widgets.after_hours(lab, choice={"since": "swept", "call": "delay"}).recording)
+    assert drawn.count(">EJfs<") == 3
+    assert 'stroke-dasharray="3 3"' not in drawn
 
 
 @pytest.mark.parametrize(
