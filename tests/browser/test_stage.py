@@ -12,7 +12,10 @@ import nbformat
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+import emqlab
 from emqlab.observe import moments as derived
+from emqlab.observe.recording import record
+from emqlab.teach import cases
 from emqlab.teach.predict import Question, answer, deciding, judge
 from emqlab_widgets import Stage
 from tests.browser.conftest import LabServer
@@ -747,6 +750,18 @@ def test_in_a_life_of_whole_calls_the_now_line_moves_with_the_clock(page: Page) 
     assert page.evaluate(now.replace("\\\\", "\\")) > before + 20
     page.keyboard.press("End")
     expect(stage.locator(".chip .seal").first).to_have_text("3")
+
+
+def test_an_id_in_two_sets_has_a_chip_in_each(page: Page) -> None:
+    """Where it still is nothing is dashed, as if it had left; a step before it has one chip again."""
+    with emqlab.open_lab("embedded") as lab:
+        recording = record(lab, cases.after_hours("swept", "delay"), detail="calls")
+    page.evaluate("(values) => mountStage(values)", {"recording": recording})
+    expect(page.locator(".chip")).to_have_count(3)
+    expect(page.locator(".was")).to_have_count(0)
+    press(page, "Step back")
+    expect(page.locator(".chip")).to_have_count(2)
+    expect(page.locator(".was")).to_have_count(2)
 
 
 def test_two_workers_show_both_holders_and_the_refusal(page: Page) -> None:

@@ -1,5 +1,7 @@
 """The course's widgets: one stage, and what chooses its cases."""
 
+from emqlab_widgets.after_hours import after_hours
+from emqlab_widgets.exits import exits
 from emqlab_widgets.first_claim import first_claim
 from emqlab_widgets.here import here, progress_table
 from emqlab_widgets.lease import lease
@@ -14,6 +16,8 @@ from emqlab_widgets.two_workers import two_workers
 __all__ = [
     "Stage",
     "Table",
+    "after_hours",
+    "exits",
     "first_claim",
     "here",
     "lease",

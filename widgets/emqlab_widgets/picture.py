@@ -104,8 +104,8 @@ def _column(
     before, _ = _spots(recording, columns, replace(m, state=m.since), plan, axis, width)
     out += [_bar(spot, now, m.clock, width) for spot in spots.values() if spot.score is not None]
     out.append(_now_line(plan, now, width))
-    out += [_was(job_id, spot) for job_id, spot in before.items() if _moved(spot, spots.get(job_id))]
-    out += [_chip(recording, m, job_id, spot) for job_id, spot in spots.items()]
+    out += [_was(job_id, spot) for (name, job_id), spot in before.items() if (name, job_id) not in spots]
+    out += [_chip(recording, m, job_id, spot) for (_, job_id), spot in spots.items()]
     return "".join(out) + hidden + "</g>"
 
 
@@ -138,9 +138,9 @@ def _spots(
     plan: Sequence[tuple[str, int, int]],
     axis: tuple[float, float],
     width: int,
-) -> tuple[dict[str, _Spot], str]:
-    """Where each chip sits on its rail, and a ``+n`` for those that found no room."""
-    out: dict[str, _Spot] = {}
+) -> tuple[dict[tuple[str, str], _Spot], str]:
+    """By rail and id, where each chip sits, and a ``+n`` for those that found no room. An id in two sets has two."""
+    out: dict[tuple[str, str], _Spot] = {}
     more = ""
     for name, top, _ in plan:
         here = members(m.state, name)
@@ -151,14 +151,14 @@ def _spots(
                 at = _at(axis, score - recording["now_ms"], width)
                 x = at - CHIP - 2 if score <= m.clock else at + 2
                 y = top + (lanes.index(job_id) if job_id in lanes else 0) % LANES * PITCH + 7
-                out[job_id] = _Spot(name, max(1, min(x, width - CHIP - 1)), y, score)
+                out[name, job_id] = _Spot(name, max(1, min(x, width - CHIP - 1)), y, score)
             continue
         room = max(1, (width - 46) // (CHIP + 8))
         slots = sorted({*members(recording["before"], name), *members(m.since, name), *here})
         slots.sort(key=lambda job_id: job_id != recording["subject"] if len(slots) > room else False)
         for job_id in here:
             if slots.index(job_id) < room:
-                out.setdefault(job_id, _Spot(name, 10 + slots.index(job_id) * (CHIP + 8), top + 7, None))
+                out[name, job_id] = _Spot(name, 10 + slots.index(job_id) * (CHIP + 8), top + 7, None)
         left_over = sum(slots.index(job_id) >= room for job_id in here)
         more += _text(12 + room * (CHIP + 8), top + 22, f"+{left_over}", QUIET) if left_over else ""
     return out, more
@@ -191,10 +191,6 @@ def _now_line(plan: Sequence[tuple[str, int, int]], now: float, width: int) -> s
         f'<path d="M{now:g} {tops["active"][0] + 1}V{end}" stroke="{INK}"/>'
         f'<text x="{x:g}" y="{end + 3}" font-size="11" text-anchor="{anchor}" fill="{QUIET}">now</text>'
     )
-
-
-def _moved(spot: _Spot, now: _Spot | None) -> bool:
-    return now is None or now.rail != spot.rail
 
 
 def _was(job_id: str, spot: _Spot) -> str:

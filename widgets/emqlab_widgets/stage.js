@@ -343,14 +343,16 @@ function plan(rec, all) {
   return { names, at, lane, height: top, of: (name) => at.find((r) => r.name === name) };
 }
 
-/** Where each chip sits. A shelf keeps the slot of an id that has left, so nothing jumps; a full one counts the rest. */
+/** Where each chip sits. A shelf keeps the slot of an id that has left, so nothing jumps; a full one counts the rest.
+ * An id that is in several sets has a chip in each: one in `out`, which moves, the others in `also`. */
 function spots(rec, layout, { state, since, clock }, W) {
-  const x = scale(rec, W), out = new Map(), more = [];
+  const x = scale(rec, W), out = new Map(), also = [], more = [];
   for (const { name, top } of layout.at) {
     const here = members(state, name);
     if (timed(name)) for (const id of here) {
       const score = +state.sets[name][id], at = x(score), over = score <= clock;
       const y = top + (layout.lane.get(`${name}/${id}`) ?? 0) * PITCH + 7;
+      if (out.has(id)) also.push([id, out.get(id)]);
       out.set(id, { rail: name, score, at, over, x: Math.max(1, Math.min(over ? at - CHIP - 2 : at + 2, W - CHIP - 1)), y });
     } else {
       let slots = [...new Set([...members(rec.before, name), ...members(since, name), ...here])].sort();
@@ -361,10 +363,13 @@ function spots(rec, layout, { state, since, clock }, W) {
         const hidden = here.filter((id) => !kept.includes(id)).length;
         if (hidden) more.push({ x: 12 + room * (CHIP + 8), y: top + 22, text: `+${hidden}` });
       }
-      for (const id of here) if (slots.includes(id) && !out.has(id)) out.set(id, { rail: name, score: null, x: 10 + slots.indexOf(id) * (CHIP + 8), y: top + 7 });
+      for (const id of here) if (slots.includes(id)) {
+        const s = { rail: name, score: null, x: 10 + slots.indexOf(id) * (CHIP + 8), y: top + 7 };
+        out.has(id) ? also.push([id, s]) : out.set(id, s);
+      }
     }
   }
-  return { out, more };
+  return { out, also, more };
 }
 
 const SEAL = "M-4-9.5H4L9.5-4V4L4 9.5H-4L-9.5 4V-4Z";
@@ -395,7 +400,8 @@ function trail(s, t, other) {
 }
 
 function drawRails(svg, rec, layout, m, W, was = rec.now_ms) {
-  const x = scale(rec, W), now = x(m.clock), { out, more } = spots(rec, layout, m, W), start = spots(rec, layout, { ...m, state: m.since, clock: was }, W).out;
+  const x = scale(rec, W), now = x(m.clock), { out, also, more } = spots(rec, layout, m, W), start = spots(rec, layout, { ...m, state: m.since, clock: was }, W);
+  const keyOf = (id, s) => `${s.rail} ${id}`, stands = new Set([...out, ...also].map(([id, s]) => keyOf(id, s)));
   let back = "";
   for (const { name, top, rows } of layout.at) {
     const set = get(m.state.sets, name);
@@ -409,11 +415,11 @@ function drawRails(svg, rec, layout, m, W, was = rec.now_ms) {
   }
   const active = layout.of("active"), due = layout.of("schedule");
   back += nowLine(now, W, active.top + 1, due.top + due.rows * PITCH - 3);
-  for (const s of out.values()) if (s.score != null) back += bar(rec, s, now, m.clock, W);
+  for (const [, s] of [...out, ...also]) if (s.score != null) back += bar(rec, s, now, m.clock, W);
   for (const s of more) back += `<text class="small" x="${s.x}" y="${s.y}">${s.text}</text>`;
-  for (const [id, s] of start) {
+  for (const [id, s] of [...start.out, ...start.also]) {
     const t = out.get(id);
-    if (t?.rail === s.rail) continue;
+    if (stands.has(keyOf(id, s))) continue;
     if (s.score != null && m.clock === was) back += bar(rec, s, now, m.clock, W, true);
     back += `<rect class="was" x="${s.x}" y="${s.y}" width="${CHIP}" height="${TALL}" rx="4"/><text class="id" x="${s.x + 7}" y="${s.y + 15}">${esc(id.slice(-4))}</text>`;
     if (t) back += trail(s, t, id !== rec.subject);
@@ -421,13 +427,15 @@ function drawRails(svg, rec, layout, m, W, was = rec.now_ms) {
   svg.setAttribute("width", W); svg.setAttribute("height", layout.height);
   svg.back.innerHTML = back;
   for (const [id, s] of out) drawChip(svg, rec, m, id, s);
-  for (const [id, g] of svg.chips) if (!out.has(id)) { g.remove(); svg.chips.delete(id); }
+  for (const [id, s] of also) drawChip(svg, rec, m, id, s, keyOf(id, s));
+  const drawn = new Set([...out.keys(), ...also.map(([id, s]) => keyOf(id, s))]);
+  for (const [key, g] of svg.chips) if (!drawn.has(key)) { g.remove(); svg.chips.delete(key); }
 }
-function drawChip(svg, rec, m, id, s) {
-  let g = svg.chips.get(id);
+function drawChip(svg, rec, m, id, s, key = id) {
+  let g = svg.chips.get(key);
   if (!g) {
     g = document.createElementNS(svg.namespaceURI, "g");
-    svg.append(g); svg.chips.set(id, g);
+    svg.append(g); svg.chips.set(key, g);
   }
   const row = get(m.state.rows, id), n = String(get(row, "attempts") ?? ""), away = s.rail === "no set" ? astray(rec, m, id) : "";
   g.setAttribute("class", `chip ${id === rec.subject ? "" : "other"} ${row ? "" : "ghost"} ${away}`);

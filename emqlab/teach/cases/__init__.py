@@ -6,7 +6,8 @@ declared to do differently, and nothing else may differ. A file a topic, each wi
 
 from collections.abc import Iterator
 
-from emqlab.teach.cases import life, states
+from emqlab.teach.cases import exits, life, states
+from emqlab.teach.cases.exits import EXIT, REAP, WITH_A_PAST, after_hours
 from emqlab.teach.cases.life import FIRST_CLAIM, LIFE
 from emqlab.teach.cases.states import TRANSITION
 from emqlab.teach.cases.steps import (
@@ -28,14 +29,18 @@ from emqlab.teach.cases.steps import (
 )
 
 __all__ = [
+    "EXIT",
     "FIRST_CLAIM",
     "JOB",
     "LIFE",
+    "REAP",
     "STEPS",
     "TRANSITION",
+    "WITH_A_PAST",
     "CaseJson",
     "StepJson",
     "advance",
+    "after_hours",
     "claim",
     "complete",
     "delay",
@@ -52,5 +57,5 @@ __all__ = [
 
 def every_case() -> Iterator[CaseJson]:
     """All cases of the lessons' widgets."""
-    for topic in (life, states):
+    for topic in (life, states, exits):
         yield from topic.every()
