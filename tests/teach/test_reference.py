@@ -14,7 +14,7 @@ from emqlab.teach import cases, measured, reference
 from emqlab.teach.measured import Verb, measure, writers
 from emqlab.transitions import LANES_AND_FLOWS, PLAIN, TRANSITIONS
 
-LANES_AND_FLOW = {
+LANES_AND_FLOW: dict[str, Any] = {
     "name": "lanes and a flow",
     "queue": "q",
     "when": [
@@ -82,10 +82,8 @@ def test_the_keys_of_lanes_and_flows_are_those_that_scripts_leave(lab: emqlab.La
     """By their names; those that only a policy of its own brings are a flow's too."""
     found = set()
     for policy in ("fp", "id"):
-        case: Any = {**LANES_AND_FLOW, "when": [dict(step) for step in LANES_AND_FLOW["when"]]}  # type: ignore[index]
-        for step in case["when"]:
-            if step["verb"] == "flow_add":
-                step["policy"] = policy
+        when = [{**step, "policy": policy} if step["verb"] == "flow_add" else step for step in LANES_AND_FLOW["when"]]
+        case = {**LANES_AND_FLOW, "when": when}
         run = lab.run(parse_case(case), executor="scripted")
         assert isinstance(run, Run)
         found |= {name.removeprefix(keys.base(b"q")).decode() for name in run.after}
@@ -127,7 +125,7 @@ def test_every_flat_verb_is_measured_on_the_executors_that_have_it(verbs: list[V
 
 def test_what_was_measured_is_what_the_specification_says(verbs: list[Verb]) -> None:
     """Who writes each counter, where a verb takes its job, and which counter a sweep asks for first."""
-    assert writers(verbs, "attempts") == {name: ("enqueue", "schedule", "claim") for name in ("scripted", "native")}
+    assert writers(verbs, "attempts") == dict.fromkeys(("scripted", "native"), ("enqueue", "schedule", "claim"))
     assert writers(verbs, "failures") == {"scripted": (), "native": ("fail",)}
     assert writers(verbs, "stalled") == {"scripted": ("stalled_check",), "native": ("stalled_check",)}
     assert writers(verbs, "lease_epoch") == {"scripted": (), "native": ("claim", "extend", "extends")}
