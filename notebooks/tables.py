@@ -18,7 +18,8 @@ if not __package__:
 
 from emqlab import open_lab
 from emqlab.teach.measured import measure
-from notebooks import cheat_sheet, glossary, instructor_notes, record
+from notebooks import record
+from notebooks.pages import cheat_sheet, glossary, instructor_notes
 
 FOLDER = Path(__file__).parent
 

@@ -13,7 +13,8 @@ from emqlab.teach.exercises import EXERCISES
 from emqlab.teach.glossary import TERMS
 from emqlab.teach.reference import error_rows
 from emqlab.transitions import LANES_AND_FLOWS, TRANSITIONS
-from notebooks import instructor_notes, record, tables
+from notebooks import record, tables
+from notebooks.pages import instructor_notes
 
 FOLDER = Path(record.__file__).parent
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))

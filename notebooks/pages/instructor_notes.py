@@ -7,10 +7,10 @@ from pathlib import Path
 
 from emqlab.teach.dives import DIVES, Dive
 from emqlab.teach.exercises import EXERCISES
-from notebooks.glossary import table
+from notebooks.pages.glossary import table
 from notebooks.record import read
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1]
 
 # A paragraph is a line, as in the notebook that is made of it.
 # ruff: noqa: E501

@@ -10,7 +10,7 @@ from emqlab.teach import reference
 from emqlab.teach.dives import DIVES
 from emqlab.teach.glossary import TERMS, Term
 from emqlab.teach.measured import Verb
-from notebooks.cheat_sheet import moves
+from notebooks.pages.cheat_sheet import moves
 
 FILES = {dive.number: dive.file for dive in DIVES}
 
@@ -22,7 +22,8 @@ def cells(verbs: Sequence[Verb]) -> list[str]:
     tables = "[verbs](#Table-of-verbs) · [refusals](#Table-of-refusals) · [divergences](#Table-of-divergences)"
     first = (
         "# Glossary\n\nThe words of the course, each with the dive that takes it apart. Back to "
-        f"[the start](00_start_here.ipynb).\n\n{index}\n\nTables, made from the code's own data: {tables}"
+        f"[the start](00_start_here.ipynb). (When a link opens this page for the first time, JupyterLab stops here; "
+        f"from then on it goes to the word.)\n\n{index}\n\nTables, made from the code's own data: {tables}"
     )
     return [
         first,
