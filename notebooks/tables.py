@@ -42,10 +42,10 @@ def pages() -> Mapping[str, str]:
     }
 
 
-def write_all(folder: Path, *, check: bool) -> int:
-    """Write every page into ``folder``, or only say which would change; answer 1 if one would."""
+def write_all(made: Mapping[str, str], folder: Path, *, check: bool) -> int:
+    """Write every page that was ``made`` into ``folder``, or only say which would change; answer 1 if one would."""
     status = 0
-    for name, text in pages().items():
+    for name, text in made.items():
         path = folder / name
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             print(f"{name}: as written")
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; answers the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a page would change")
-    return write_all(FOLDER, check=parser.parse_args(arguments).check)
+    return write_all(pages(), FOLDER, check=parser.parse_args(arguments).check)
 
 
 if __name__ == "__main__":

@@ -81,11 +81,13 @@ def test_making_the_pages_again_changes_nothing(capsys: pytest.CaptureFixture[st
 
 def test_a_page_that_would_change_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The check writes nothing; without it the page is made, once."""
-    assert tables.write_all(tmp_path, check=True) == 1
+    made = {"page.html": "<p>new</p>"}
+    assert tables.write_all(made, tmp_path, check=True) == 1
     assert list(tmp_path.iterdir()) == []
-    assert "glossary.ipynb: would change" in capsys.readouterr().out
-    assert tables.write_all(tmp_path, check=False) == 0
-    assert tables.write_all(tmp_path, check=True) == 0
+    assert capsys.readouterr().out == "page.html: would change; write it with notebooks/tables.py\n"
+    assert tables.write_all(made, tmp_path, check=False) == 0
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == "<p>new</p>"
+    assert tables.write_all(made, tmp_path, check=True) == 0
 
 
 def test_the_glossary_has_a_heading_for_every_word() -> None:
