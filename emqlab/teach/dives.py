@@ -29,5 +29,5 @@ DIVES: tuple[Dive, ...] = (
     Dive("02", "The fencing check", "Why is a late worker refused?", 20),
     Dive("03", "Completion and recovery", "How can a job leave `active`?", 20),
     Dive("04", "Native parity", "What changes when the script becomes a command?", 20),
-    Dive("05", "Failures and recovery", "What does a failure cost, and a stall?", 20),
+    Dive("05", "Failures and recovery", "What does a failure cost, and a stall?", 25),
 )

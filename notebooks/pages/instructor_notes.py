@@ -27,7 +27,7 @@ TIMING = """\
 
 {table}
 
-The minutes are for somebody who reads, predicts and runs everything, with {total} in all; they leave out long talks and third exercises that resist. If there is only one hour, take the start, dive 01 and dive 02: they hold together without the rest. For half a day, put the break after dive 03. Dive 04 asks most of a class, so it should not come last before lunch.
+The minutes are for somebody who reads, predicts and runs everything, {total} in all; they leave out long talks and third exercises that resist. If there is only one hour, take the start, dive 01 and dive 02: they hold together without the rest. For half a day, put the break after dive 03. Dive 04 asks most of a class, so it should not come last before lunch.
 
 Ask the question of a dive before anybody opens it, and let people commit to an answer, aloud or on paper. The stages hold an outcome back until it is predicted, for the same reason."""
 
