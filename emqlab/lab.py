@@ -7,7 +7,7 @@ from typing import Any, Literal, NoReturn
 
 import redis
 
-from emqlab import errors, ids, keys
+from emqlab import choice, errors, ids, keys
 from emqlab.executor import Executor, Traced
 from emqlab.native.embedded import COMMANDS
 from emqlab.native.executor import NativeExecutor
@@ -181,20 +181,22 @@ def claim_version(client: redis.Redis) -> None:
 def open_lab(server: str | None = None, *, seed: int = 0) -> Lab:
     """Open a lab on ``embedded``, ``valkey``, ``auto`` or a URL; on ``$EMQLAB_SERVER``, else embedded, when not told.
 
-    ``auto`` is ``$EMQLAB_SERVER``, else valkey where a server and the module are at hand, else embedded. ``seed`` fixes
-    the ids and epochs of the embedded server. Raises ValueError for a server that cannot be opened.
+    ``auto`` is ``$EMQLAB_SERVER``, else what the reader chose on the start page, else valkey where a server and the
+    module are at hand, else embedded. ``seed`` fixes the ids and epochs of the embedded server. Raises ValueError for a
+    server that cannot be opened.
     """
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise TypeError(f"seed must be an int, not {type(seed).__name__}")
     if server is not None and not isinstance(server, str):
         raise TypeError(f"server must be a str, not {type(server).__name__}")
-    name = server if server not in (None, "auto") else os.environ.get("EMQLAB_SERVER") or server or "embedded"
+    overriding = choice.overridden()
+    name = server if server not in (None, "auto") else overriding or server or "embedded"
     if name == "embedded":
         return _embedded(seed)
     if name == "valkey":
         return _valkey(seed)
     if name == "auto":
-        return _auto(seed)
+        return _auto(seed, choice.AUTO if overriding else choice.chosen())
     if "://" in name:
         return _remote(name)
     raise ValueError(f"server must be embedded, valkey, auto, or a URL (redis://, rediss:// or unix://), not {name!r}")
@@ -232,7 +234,10 @@ def _remote(url: str) -> Lab:
     return _opened(server, native=lambda client, mint, run_id: MissingNative(client, mint, why))
 
 
-def _auto(seed: int) -> Lab:
+def _auto(seed: int, chosen: str) -> Lab:
+    """A real server where there can be one, unless the reader chose the embedded one."""
+    if chosen == choice.EMBEDDED:
+        return _embedded(seed)
     from emqlab.native.module import module_path
     from emqlab.native.module.build import CannotBuild, on_stderr
     from emqlab.servers.binaries import VARIABLE, NoServer, find_binary
@@ -242,8 +247,10 @@ def _auto(seed: int) -> Lab:
     try:
         binary, module = find_binary(), module_path(on_stderr)
         return _on(lambda: ValkeyServer(binary, module=module, node=seed % 1024))
-    except (NoServer, CannotBuild, CannotStart):
-        if os.environ.get(VARIABLE):
+    except (NoServer, CannotBuild, CannotStart) as error:
+        if chosen == choice.VALKEY:
+            on_stderr(f"You chose valkey, but this is the embedded server: {str(error).rstrip('.')}.")
+        elif os.environ.get(VARIABLE):
             # What somebody has asked for by name is not quietly replaced.
             raise
         return _embedded(seed)

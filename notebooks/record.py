@@ -6,7 +6,8 @@
 
 In normal form nothing depends on the machine, the moment or the editor: cell ids are numbered, execution
 counts run from 1, metadata is minimal, and there is no widget state. What a reader without a kernel sees is
-each widget's plain twin. Recording twice changes nothing.
+each widget's plain twin. Recording twice changes nothing. (The glossary and the instructor notes have nothing to
+run; tables.py writes them.)
 """
 
 import argparse
@@ -164,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missing = [str(path) for path in options.paths if not path.is_file()]
     if missing:
         parser.error(f"no such notebook: {', '.join(missing)}")
-    return record_all(options.paths or sorted(LESSONS.glob("*.ipynb")), check=options.check)
+    return record_all(options.paths or sorted(LESSONS.glob("[0-9][0-9]_*.ipynb")), check=options.check)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,12 @@ from emqlab.transitions import Call
 JOB = "JOB0NgWEfAEJfs"
 
 
+@pytest.fixture(autouse=True)
+def nothing_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What the reader of this clone chose for ``auto`` is not the tests'."""
+    monkeypatch.setenv("EMQLAB_PROGRESS", str(tmp_path / "progress.json"))
+
+
 def test_two_labs_of_a_seed_print_the_same() -> None:
     """Ids, epoch and clock come from the seed."""
     seen = []

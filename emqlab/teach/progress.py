@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from emqlab import reader
 
 VERSION = 1
 FILE = ".progress.json"
@@ -38,19 +38,11 @@ _memory: Progress | None = None
 
 def place() -> Path | None:
     """The file's path: ``$EMQLAB_PROGRESS``, or beside the lessons being read; None when there are none here."""
-    named = os.environ.get("EMQLAB_PROGRESS")
+    named = os.environ.get(reader.VARIABLE)
     if named:
         return Path(named)
-    # Here, not above: it knows about sockets and subprocesses, which an edition in the browser has not.
-    from emqlab.course import COPY, FIRST_LESSON, CannotOpen, find_lessons
-
-    for folder in (Path.cwd(), Path.cwd() / COPY):
-        if (folder / FIRST_LESSON).is_file():
-            return folder / FILE
-    try:
-        return find_lessons() / FILE
-    except CannotOpen:
-        return None
+    folder = reader.folder()
+    return None if folder is None else folder / FILE
 
 
 def read() -> Progress:
@@ -96,16 +88,16 @@ def _note(change: Callable[[Progress], Progress]) -> Progress:
 def _keep_in_memory(told: Progress, error: Exception) -> Progress:
     global _memory
     _memory = told
-    why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    print(f"Your progress can't be kept in its file ({why}); it is kept until this kernel ends.", file=sys.stderr)
+    print(
+        f"Your progress can't be kept in its file ({reader.why(error)}); it is kept until this kernel ends.",
+        file=sys.stderr,
+    )
     return told
 
 
 def _load() -> Progress:
     """The file's content. Raises OSError when it can't be read, ValueError when it is none of ours."""
-    path = place()
-    if path is None:
-        raise FileNotFoundError(0, "there is no folder with lessons here")
+    path = reader.there(place())
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -123,18 +115,5 @@ def _load() -> Progress:
 
 
 def _save(told: Progress) -> None:
-    """Write it beside the file and put it in its place in one step: a reader of it never sees half of it."""
-    path = place()
-    if path is None:
-        raise FileNotFoundError(0, "there is no folder with lessons here")
-    handle, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(json.dumps(told.json(), indent=1) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
+    """Write the file, whole or not at all. Raises OSError."""
+    reader.write(reader.there(place()), json.dumps(told.json(), indent=1) + "\n")

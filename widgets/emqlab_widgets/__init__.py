@@ -7,6 +7,7 @@ from emqlab_widgets.here import here, progress_table
 from emqlab_widgets.lease import lease
 from emqlab_widgets.life import life
 from emqlab_widgets.path import path
+from emqlab_widgets.server_picker import server_picker
 from emqlab_widgets.show import show
 from emqlab_widgets.stage import Stage, open
 from emqlab_widgets.table import Table
@@ -25,6 +26,7 @@ __all__ = [
     "open",
     "path",
     "progress_table",
+    "server_picker",
     "show",
     "transition",
     "two_workers",

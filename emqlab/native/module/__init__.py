@@ -5,7 +5,7 @@ from pathlib import Path
 
 from emqlab import keys
 from emqlab.native import texts
-from emqlab.native.module.build import CannotBuild, NoCompiler, Tell, shared_object
+from emqlab.native.module.build import CannotBuild, NoCompiler, Tell, at_hand, shared_object
 from emqlab.native.module.catalogue import catalogue
 from emqlab.native.module.compiler import c_text, compile_verbs
 from emqlab.native.module.sources import NotInSubset, read, verb_texts
@@ -33,4 +33,9 @@ def module_path(tell: Tell | None = None, *, flags: Sequence[str] = ()) -> Path:
     return shared_object("emq", module_files(), main="module.c", flags=flags, tell=tell)
 
 
-__all__ = ["CannotBuild", "NoCompiler", "NotInSubset", "module_files", "module_path"]
+def module_at_hand() -> bool:
+    """Whether the module need not be built first. Raises CannotBuild where it must be and can't."""
+    return at_hand("emq", module_files())
+
+
+__all__ = ["CannotBuild", "NoCompiler", "NotInSubset", "module_at_hand", "module_files", "module_path"]

@@ -126,6 +126,17 @@ def shared_object(
     return target
 
 
+def at_hand(name: str, files: Mapping[str, str]) -> bool:
+    """Whether ``shared_object`` would build nothing. Raises CannotBuild where it would have to, and can't."""
+    if (PREBUILT / built_name(name, files)).exists():
+        return True
+    if _sound(cache_folder() / built_name(name, files, asked=os.environ.get("CC", "").strip())):
+        return True
+    if not compilers():
+        raise NoCompiler(_NONE_HERE.format(name=name, python=sys.executable))
+    return False
+
+
 def _sum_file(target: Path) -> Path:
     return target.with_name(f"{target.name}.sha256")
 
