@@ -8,6 +8,7 @@ from emqlab_widgets.path import path
 from emqlab_widgets.show import show
 from emqlab_widgets.stage import Stage, open
 from emqlab_widgets.table import Table
+from emqlab_widgets.token import token
 from emqlab_widgets.transition import transition
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "path",
     "progress_table",
     "show",
+    "token",
     "transition",
 ]
