@@ -20,7 +20,7 @@ from emqlab.observe.recording import CannotRecord, Column, record
 from emqlab.observe.run import Skipped
 from emqlab.observe.workers import Deed, retold, when_of
 from emqlab.parity.explain import explained
-from emqlab.teach.cases import JOB, PAYLOAD, QUEUE, claim, complete, sweep
+from emqlab.teach.cases.steps import JOB, PAYLOAD, QUEUE, claim, complete, sweep
 
 if TYPE_CHECKING:
     from emqlab.lab import Lab
