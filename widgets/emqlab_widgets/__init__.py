@@ -10,6 +10,7 @@ from emqlab_widgets.stage import Stage, open
 from emqlab_widgets.table import Table
 from emqlab_widgets.token import token
 from emqlab_widgets.transition import transition
+from emqlab_widgets.two_workers import two_workers
 
 __all__ = [
     "Stage",
@@ -24,4 +25,5 @@ __all__ = [
     "show",
     "token",
     "transition",
+    "two_workers",
 ]
