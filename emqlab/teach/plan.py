@@ -19,7 +19,7 @@ from emqlab.observe.case_reader import parse_case
 from emqlab.observe.recording import CannotRecord, Column, record
 from emqlab.observe.run import Skipped
 from emqlab.observe.workers import Deed, retold, when_of
-from emqlab.teach.cases import JOB, PAYLOAD, QUEUE, claim, complete, sweep
+from emqlab.teach.cases.steps import JOB, PAYLOAD, QUEUE, claim, complete, sweep
 
 if TYPE_CHECKING:
     from emqlab.lab import Lab

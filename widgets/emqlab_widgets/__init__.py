@@ -11,6 +11,7 @@ from emqlab_widgets.server_picker import server_picker
 from emqlab_widgets.show import show
 from emqlab_widgets.stage import Stage, open
 from emqlab_widgets.table import Table
+from emqlab_widgets.token import token
 from emqlab_widgets.transition import transition
 from emqlab_widgets.two_workers import two_workers
 
@@ -28,6 +29,7 @@ __all__ = [
     "progress_table",
     "server_picker",
     "show",
+    "token",
     "transition",
     "two_workers",
 ]

@@ -6,7 +6,7 @@ declared to do differently, and nothing else may differ. A file a topic, each wi
 
 from collections.abc import Iterator
 
-from emqlab.teach.cases import exits, life, states
+from emqlab.teach.cases import exits, fence, happy, life, states
 from emqlab.teach.cases.exits import EXIT, REAP, WITH_A_PAST, after_hours
 from emqlab.teach.cases.life import FIRST_CLAIM, LIFE
 from emqlab.teach.cases.states import TRANSITION
@@ -56,6 +56,6 @@ __all__ = [
 
 
 def every_case() -> Iterator[CaseJson]:
-    """All cases of the lessons' widgets."""
-    for topic in (life, states, exits):
+    """All cases of the lessons."""
+    for topic in (life, states, happy, fence, exits):
         yield from topic.every()
