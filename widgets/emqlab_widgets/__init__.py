@@ -4,11 +4,13 @@ from emqlab_widgets.first_claim import first_claim
 from emqlab_widgets.here import here, progress_table
 from emqlab_widgets.lease import lease
 from emqlab_widgets.life import life
+from emqlab_widgets.links import open
 from emqlab_widgets.path import path
 from emqlab_widgets.show import show
-from emqlab_widgets.stage import Stage, open
+from emqlab_widgets.stage import Stage
 from emqlab_widgets.table import Table
 from emqlab_widgets.transition import transition
+from emqlab_widgets.two_budgets import two_budgets
 
 __all__ = [
     "Stage",
@@ -22,4 +24,5 @@ __all__ = [
     "progress_table",
     "show",
     "transition",
+    "two_budgets",
 ]
