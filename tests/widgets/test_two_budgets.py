@@ -75,7 +75,8 @@ def test_a_history_of_ones_own_is_shown_as_it_grows(lab: emqlab.Lab) -> None:
     for count in (0, 1, 12, 12, 12):
         choice = {"moves": " ".join(draw.choices(history.MOVES, k=count)), "max_attempts": draw.choice("12345")}
         stage.choice = choice
-        assert (stage.trouble, stage.shown, stage.predict) == ("", choice, None)
+        assert (stage.trouble, stage.shown) == ("", choice)
+        assert not stage.predict
         columns = [stage.recording["case"], *stage.recording["executors"]]
         named = {str(number) for column in columns for number in column.get("differs", ())}
         assert named <= set(stage.divergences)
@@ -118,6 +119,17 @@ def test_the_twin_has_the_chart_and_a_row_a_move(lab: emqlab.Lab) -> None:
     first = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', texts["text/html"])
     assert first is not None
     ET.fromstring(base64.b64decode(first[1]))
+
+
+def test_a_stage_may_have_every_key_in_its_twin(lab: emqlab.Lab) -> None:
+    """Folded away, marked with sign and word; other twins are without it."""
+    recording = widgets.first_claim(lab).recording
+    texts = bundle(widgets.Stage(title="All", record=lambda choice: recording, every=True))
+    folded = html.unescape(texts["text/html"]).split("<details><summary>Every key</summary>")[1]
+    assert {"≠ row lease_epoch" in folded, "absent → this epoch, differs" in folded} == {True}
+    line = "  ≠ row lease_epoch  scripted: absent, differs  native: absent → this epoch, differs"
+    assert line in texts["text/plain"].splitlines()
+    assert "Every key" not in bundle(widgets.Stage(title="All", record=lambda choice: recording))["text/html"]
 
 
 def test_two_labs_store_the_same(lab: emqlab.Lab) -> None:
