@@ -568,7 +568,7 @@ const spentAt = ({ cap }, c, k) => `${c.counter} ${c.spent[k]} of ${cap}${c.died
 function drawBudgets(svg, rec, found, i, left, W, go) {
   const { moves, cap, columns, parted } = found, wide = W - left > 520, right = wide ? 124 : 8;
   const most = Math.max(cap, ...columns.flatMap((c) => c.spent)), unit = Math.max(12, Math.min(24, Math.floor(144 / most)));
-  const pitch = Math.min(96, (W - left - right) / Math.max(1, moves.length)), top = 34, floor = top + unit * most, flat = pitch >= 48;
+  const pitch = Math.min(96, (W - left - right) / Math.max(1, moves.length)), top = parted.includes(true) ? 34 : 16, floor = top + unit * most, flat = pitch >= 48;
   const H = floor + (flat ? 43 : 74), end = left + pitch * moves.length, x = (k) => left + pitch * k, y = (v) => floor - unit * v;
   const reached = moves.filter(([, to]) => to <= i).length, here = i ? moves.findIndex(([, to]) => to >= i) : -1;
   const later = (k) => (k >= reached ? "later" : "");
@@ -593,7 +593,7 @@ function drawBudgets(svg, rec, found, i, left, W, go) {
     const way = (to) => `M${left} ${y(c.spent[0]) + 3 * e}${c.spent.slice(1, to + 1).map((v) => `V${y(v) + 3 * e}h${pitch}`).join("")}`;
     back += `<path class="spent s${e} later" d="${way(moves.length)}"/><path class="spent s${e}" d="${way(reached)}"/>`;
     if (c.died === null) return;
-    const cx = x(c.died) - pitch / 2 + (one ? 14 * e - 7 : 0), cy = y(c.spent[c.died]) + 3 * e;
+    const cx = x(c.died) - pitch / 2 + (one ? 18 * e - 9 : 0), cy = y(c.spent[c.died]) + 3 * e;
     front += `<g class="dead ${later(c.died - 1)}"><title>dead</title><circle cx="${cx}" cy="${cy}" r="8"/><text text-anchor="middle" x="${cx}" y="${cy + 4}">†</text></g>`;
   });
   if (wide) columns.map((c, e) => [y(c.spent.at(-1)) + 3 * e, c, e]).sort((a, b) => a[0] - b[0]).reduce((low, [at, c, e]) => {
