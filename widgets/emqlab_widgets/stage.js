@@ -647,7 +647,7 @@ function movesPick(p, choose) {
   }
   const what = h("details", { class: "what" }, h("summary", {}, "What each move sends"), h("dl", {}, p.options.map((o) => [h("dt", {}, o.value), h("dd", {}, o.about)])));
   const el = h("fieldset", { class: "moves" }, h("legend", {}, p.label), p.presets.length ? h("label", { class: "pick" }, h("span", {}, "start from"), start) : null,
-    list, h("div", { class: "tools" }, h("div", { class: "add", role: "group", "aria-label": "add a move" }, add), h("div", { class: "edit" }, undo, clear, many)), what, live);
+    list, h("div", { class: "kit" }, h("div", { class: "add", role: "group", "aria-label": "add a move" }, add), h("div", { class: "edit" }, undo, clear, many)), what, live);
   let drawn = false;
   return { el, set(v) { if (drawn && v === text()) return; drawn = true; moves = v.split(" ").filter(Boolean); draw(); } };
 }
@@ -865,7 +865,7 @@ function render({ model, el }) {
       body.budgets = budgets(rec);
       body.chart = svgNode("budgets");
       const key = rec.executors.map((ex, e) => h("span", {}, h("i", { class: `swatch s${e}` }), `${ex.title}: ${body.budgets.columns[e].counter}`));
-      body.append(h("div", { class: "chartbox", ...hide }, h("p", { class: "key" }, key, h("span", {}, h("b", {}, "†"), " dead")), body.chart));
+      body.append(h("div", { class: "chartbox", ...hide }, h("p", { class: "lines" }, key, h("span", {}, h("b", {}, "†"), " dead")), body.chart));
     }
     body.append(stage, held ? h("p", { class: "waiting" }, "Answer first. Then the run shows every command, in order.") : traceTable(), foot());
     body.querySelectorAll("footer summary").forEach((s) => { s.parentNode.open = unfolded.includes(s.textContent); });
