@@ -224,9 +224,6 @@ FIRST_CLAIM: CaseJson = _case(
     8,
 )
 
-#: The given of a case that begins with the job in line.
-WAITING = [_row("pending", 0), _in("pending", "0")]
-
 LEASES = (1_000, 5_000, 30_000)
 #: When the sweep comes: ms after the deadline.
 SWEEPS: Mapping[str, int] = {"after": 1_000, "at": 0, "before": -1}
