@@ -14,7 +14,7 @@ from emqlab.observe.case import BadCase, Case
 from emqlab.observe.case_reader import parse_case
 from emqlab.observe.run import Done, Run, Skipped
 from emqlab.observe.state import SETS
-from emqlab.replies import ErrorReply, NotSent
+from emqlab.replies import ErrorReply, NotSent, reply_json
 from emqlab.teach.verdict import Verdict
 from emqlab.transitions import LANES_AND_FLOWS
 
@@ -189,3 +189,15 @@ def kind(value: Any) -> str:
         return "nothing yet" if value is ... else "None"
     article = "an" if type(value).__name__[0] in "aeiou" else "a"
     return f"{article} {type(value).__name__}"
+
+
+def elsewhere(run: Run, expected: str, got: str) -> Verdict:
+    """The row says one thing and the sets another: possible where a script goes ahead."""
+    why = f"On the {run.executor} executor the row is right, but the id is in {got}; {expected} is wanted."
+    return no(why, command=sent(verb_steps(run)[-1], run), field="set", expected=expected, got=got)
+
+
+def said(run: Run, place: int) -> str:
+    """What a verb step answered, counted among the verb steps from 0; an error by its text."""
+    told = reply_json(run.replies[place])
+    return str(told.get("ok", told.get("error", "unsupported")))

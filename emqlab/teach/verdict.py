@@ -39,3 +39,9 @@ class Verdict:
             return []
         parts = [("command", self.command), ("field", self.field), ("expected", self.expected), ("got", self.got)]
         return [(name, value) for name, value in parts if value]
+
+
+def could_not(error: Exception) -> Verdict:
+    """A verdict on an answer that broke while it was run."""
+    why = " ".join(str(error).split())[:200].rstrip(".")
+    return Verdict(False, "", "", "", "", f"This could not be run ({type(error).__name__}: {why}).")

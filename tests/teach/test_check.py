@@ -8,7 +8,8 @@ import pytest
 
 from emqlab.teach import check, progress
 from emqlab.teach.cases import JOB, advance, claim, complete, delay, enqueue, fail, promote, reprocess, requeue, sweep
-from emqlab.teach.exercises import DRAWN, EXERCISES, LOST
+from emqlab.teach.exercises import EXERCISES
+from emqlab.teach.exercises.dive01 import DRAWN, LOST
 from emqlab.teach.limits import TooLong, limited
 
 ROW = f"job:{JOB}"

@@ -7,7 +7,6 @@ import pytest
 
 from emqlab.teach import hint, progress
 from emqlab.teach.exercises import EXERCISES
-from emqlab.teach.hints import HINTS
 
 
 @pytest.fixture(autouse=True)
@@ -19,8 +18,7 @@ def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_exercise_has_hints() -> None:
     """Three hints and a shape, all different, for each."""
-    assert set(HINTS) == set(EXERCISES)
-    assert all(len(set(texts)) == 4 for texts in HINTS.values())
+    assert {len(set(exercise.hints)) for exercise in EXERCISES.values()} == {4}
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
@@ -28,7 +26,7 @@ def test_three_hints_then_the_shape_which_stays(exercise: str) -> None:
     """The fifth time is no surprise: the shape again, and no more hints are counted."""
     taken = [hint(exercise) for _ in range(6)]
     assert [one.number for one in taken] == [1, 2, 3, 4, 4, 4]
-    assert [one.text for one in taken[:4]] == list(HINTS[exercise])
+    assert [one.text for one in taken[:4]] == list(EXERCISES[exercise].hints)
     assert repr(taken[1]).startswith("Hint 2 of 3: ")
     assert "once more shows the shape of an answer" in " ".join(repr(taken[2]).split())
     assert repr(taken[3]).startswith("No more hints. The shape of an answer: ")

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab, open_lab
 from emqlab.observe.recording import record
-from emqlab.teach.cases import CAPS, LEASES, SWEEPS, THEN
-from emqlab.teach.cases import lease as lease_case
+from emqlab.teach.cases.states import CAPS, LEASES, SWEEPS, THEN
+from emqlab.teach.cases.states import lease as lease_case
 from emqlab.teach.predict import Question
 from emqlab_widgets.picks import Choice
 from emqlab_widgets.sources import all_sources_of

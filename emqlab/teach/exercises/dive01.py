@@ -1,20 +1,15 @@
-"""The exercises: each has a title and a judge that runs a reader's answer and says what it found."""
+"""The exercises of dive 01: state and attempts."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Any
 
-from emqlab import keys
 from emqlab.lab import ExecutorName, Lab
 from emqlab.observe.case import Case
 from emqlab.observe.run import Run
-from emqlab.replies import reply_json
 from emqlab.teach.answers import (
     EXECUTORS,
+    elsewhere,
     jobs_at_end,
     judged,
     kind,
@@ -22,11 +17,12 @@ from emqlab.teach.answers import (
     newest,
     no,
     places_at_end,
+    said,
     sent,
     verb_steps,
-    writes_of,
     yes,
 )
+from emqlab.teach.exercises.exercise import Exercise
 from emqlab.teach.limits import TooLong, limited
 from emqlab.teach.verdict import Verdict
 
@@ -35,58 +31,6 @@ LOST = (0, 1, 2, 5)
 DRAWN = tuple(Random("01-1").sample(range(6, 24), 4))
 #: The stall that kills in its sweeps: far off.
 MANY = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Exercise:
-    """``judge(lab, answer)`` runs an answer on a lab of its own."""
-
-    title: str
-    judge: Callable[[Lab, Any], Verdict]
-
-
-# ---------------------------------------------------------------- 00-1: to dead and back
-
-
-def dead_and_back(lab: Lab, answer: Any) -> Verdict:
-    """A case in which one job becomes a dead letter and waits in line again at its end, on both executors."""
-    return judged(lab, answer, _dead_and_back)
-
-
-def _dead_and_back(case: Case, runs: list[Run]) -> Verdict:
-    added = {step.values["id"] for step in case.when if step.verb in ("enqueue", "schedule")}
-    if len(added) > 1:
-        return no(
-            f"One job is asked for, and this case adds {len(added)}.",
-            field="when",
-            expected="one job",
-            got=f"{len(added)} jobs",
-        )
-    for run in runs:
-        jobs, died = jobs_at_end(run), _died(run)
-        if not died:
-            return missing(run, "state", "dead", newest(jobs, "state"), "no job has ever been in dead")
-        for job in sorted(died):
-            if job not in jobs:
-                return missing(run, "state", "pending", "no row", "the job's row is gone at the end")
-            if jobs[job].get("state") != "pending":
-                return missing(run, "state", "pending", jobs[job].get("state", "absent"))
-            if (held := places_at_end(run, job)) != "pending":
-                return _elsewhere(run, "pending", held)
-    return yes("The job was a dead letter and is back in line, on both executors.")
-
-
-def _died(run: Run) -> set[str]:
-    """Every job that a run has put into dead."""
-    dead = keys.base(run.case.queue) + b"dead"
-    told = [one.command for one in writes_of(run)]
-    return {command[-1].decode("utf-8", "replace") for command in told if command[:2] == (b"ZADD", dead)}
-
-
-def _elsewhere(run: Run, expected: str, got: str) -> Verdict:
-    """The row says one thing and the sets another: possible where a script goes ahead."""
-    why = f"On the {run.executor} executor the row is right, but the id is in {got}; {expected} is wanted."
-    return no(why, command=sent(verb_steps(run)[-1], run), field="set", expected=expected, got=got)
 
 
 # ---------------------------------------------------------------- 01-1: the token after k lost leases
@@ -165,7 +109,7 @@ def _scheduled_at_three(case: Case, runs: list[Run]) -> Verdict:
             return missing(run, "attempts", "3", newest(scheduled, "attempts"))
         held = [places_at_end(run, job) for job in third]
         if "schedule" not in held:
-            return _elsewhere(run, "schedule", held[0])
+            return elsewhere(run, "schedule", held[0])
     return yes("state says scheduled and attempts says 3, on both executors.")
 
 
@@ -183,12 +127,12 @@ def _cap_parts(case: Case, runs: list[Run]) -> Verdict:
     if not fails:
         return no("The case never reports a failure.", field="when", expected="a step fail", got="none")
     for at in fails:
-        if (_said(scripted, at), _said(native, at)) == ("dead", "scheduled"):
+        if (said(scripted, at), said(native, at)) == ("dead", "scheduled"):
             number = verb_steps(native)[at].index + 1
             return yes(f"Step {number}, fail: the script answers dead, the verb scheduled.")
     last = fails[-1]
-    run, expected = (native, "scheduled") if _said(native, last) != "scheduled" else (scripted, "dead")
-    done, got = verb_steps(run)[last], _said(run, last)
+    run, expected = (native, "scheduled") if said(native, last) != "scheduled" else (scripted, "dead")
+    done, got = verb_steps(run)[last], said(run, last)
     return no(
         f"Step {done.index + 1}, the last fail, answers {got} on the {run.executor} executor; {expected} is wanted.",
         command=sent(done, run),
@@ -198,15 +142,37 @@ def _cap_parts(case: Case, runs: list[Run]) -> Verdict:
     )
 
 
-def _said(run: Run, place: int) -> str:
-    told = reply_json(run.replies[place])
-    return str(told.get("ok", told.get("error", "unsupported")))
-
-
 #: By their names: the dive's number and the exercise's.
 EXERCISES: dict[str, Exercise] = {
-    "00-1": Exercise("one job to dead and back", dead_and_back),
-    "01-1": Exercise("the token after k lost leases", token_after),
-    "01-2": Exercise("scheduled, with attempts 3", scheduled_at_three),
-    "01-3": Exercise("dead on one executor only", cap_parts),
+    "01-1": Exercise(
+        "the token after k lost leases",
+        token_after,
+        (
+            "Lose one lease by hand with lab.native, and look at attempts after the sweep and after the next claim.",
+            "Only a claim writes attempts. So count the claims, not the sweeps.",
+            "Each lost lease had a claim of its own, and the last claim comes on top of those.",
+            "def token_after(k): return <k, and something for the last claim>",
+        ),
+        code=True,
+    ),
+    "01-2": Exercise(
+        "scheduled, with attempts 3",
+        scheduled_at_three,
+        (
+            "attempts counts claims, so there must be three of them, and after the third the job must go to schedule.",
+            "After a failure the job waits in schedule: move the clock and promote it, or no claim will find it.",
+            "The script compares attempts with max_attempts. Three claims and max_attempts 3 are one too many for it.",
+            "enqueue; twice: claim, fail, advance, promote; then claim, fail. max_attempts is more than 3 throughout.",
+        ),
+    ),
+    "01-3": Exercise(
+        "dead on one executor only",
+        cap_parts,
+        (
+            "The script's cap is on attempts, the verb's on failures. Make attempts grow without a failure.",
+            "Every claim raises attempts. A lost lease, or a delay, lets you claim again with no failure reported.",
+            "After one lost lease and one more claim, attempts is 2 and no failure has been reported. Now fail, once.",
+            "enqueue, claim, advance past the lease, sweep(2), claim, fail with token 2 and max_attempts 2.",
+        ),
+    ),
 }

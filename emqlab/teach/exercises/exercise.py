@@ -1,0 +1,24 @@
+"""What an exercise is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from emqlab.lab import Lab
+from emqlab.teach.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """``judge(lab, answer)`` runs an answer on a lab of its own. ``hints`` are three, and the answer's shape.
+
+    ``code`` says that the answer is, or brings, code of the reader's: a function, a script, a verb. Such an answer is
+    judged in a process of its own, which is ended when it takes too long.
+    """
+
+    title: str
+    judge: Callable[[Lab, Any], Verdict]
+    hints: tuple[str, str, str, str]
+    code: bool = False

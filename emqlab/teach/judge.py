@@ -1,0 +1,54 @@
+"""The other end of the sandbox: takes an answer from stdin, judges it, and says so through a pipe.
+
+``python -m emqlab.teach.judge <exercise> <file descriptor>``; it says ``ready``, then the verdict as one line of JSON.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle
+import sys
+from contextlib import suppress
+from dataclasses import asdict
+
+from emqlab.lab import open_lab
+from emqlab.teach import limits
+from emqlab.teach.exercises import EXERCISES
+from emqlab.teach.sandbox import MEMORY
+from emqlab.teach.verdict import Verdict, could_not
+
+
+def main(exercise: str, told: int) -> None:
+    """Judge what stdin brings; the time begins once everything is imported."""
+    packed = base64.b64decode(sys.stdin.buffer.read())
+    _bound()
+    with open_lab("embedded") as lab:
+        os.write(told, b"ready\n")
+        limits.by_time = True
+        try:
+            verdict = EXERCISES[exercise].judge(lab, pickle.loads(packed))
+        except Exception as error:  # whatever the reader's code does, the reader gets a sentence
+            verdict = could_not(error)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        _say(told, verdict)
+
+
+def _bound() -> None:
+    """Ask for no more memory than the notebook can spare."""
+    import resource
+
+    with suppress(ValueError, OSError):  # a system may have a lower one already, or none
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def _say(told: int, verdict: Verdict) -> None:
+    line = json.dumps(asdict(verdict)).encode() + b"\n"
+    while line:
+        line = line[os.write(told, line) :]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

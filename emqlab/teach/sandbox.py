@@ -1,0 +1,148 @@
+"""Where a reader's own code is judged: a process of its own with a server of its own, ended when it takes too long.
+
+The answer goes there pickled, functions by their code (cloudpickle), and the verdict comes back as JSON. Nothing that
+the code breaks, keeps or kills is the notebook's.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any
+
+from emqlab.teach.verdict import Verdict
+
+if TYPE_CHECKING:
+    import subprocess
+
+#: How long an answer may run, and how long the process may take until it begins (a first start reads many files).
+LIMIT_S = 5.0
+START_S = 60.0
+#: How much memory it may ask for, in bytes, and how much of what it prints is shown.
+MEMORY = 2 * 1024**3
+PRINTED = 2_000
+
+
+class CannotSend(ValueError):
+    """The answer can't be taken along to another process; one sentence that says why."""
+
+
+def possible() -> bool:
+    """Whether there are processes here: an edition in the browser has none."""
+    return sys.platform != "emscripten"
+
+
+def judged(exercise: str, answer: Any) -> Verdict:
+    """The verdict on ``answer``, given in a process of its own.
+
+    What the code prints is printed here. Raises CannotSend for an answer that stays behind.
+    """
+    import subprocess
+    import tempfile
+
+    packed = _packed(answer)
+    out, told = os.pipe()
+    try:
+        with tempfile.TemporaryFile() as printed:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "emqlab.teach.judge", exercise, str(told)],
+                stdin=subprocess.PIPE,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                pass_fds=[told],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                start_new_session=True,
+            )
+            os.close(told)
+            told = -1
+            try:
+                return _verdict(process, _Lines(out), packed)
+            finally:
+                _end(process)
+                _show(printed)
+    finally:
+        for each in (out, told):
+            if each >= 0:
+                os.close(each)
+
+
+def _packed(answer: Any) -> bytes:
+    import cloudpickle
+
+    module = sys.modules.get(getattr(answer, "__module__", None) or "__main__")
+    own = callable(answer) and module is not None and module.__name__ != "__main__"
+    try:
+        if own:
+            cloudpickle.register_pickle_by_value(module)
+        try:
+            return base64.b64encode(cloudpickle.dumps(answer))
+        finally:
+            if own:
+                cloudpickle.unregister_pickle_by_value(module)
+    except Exception as error:  # a lock, a socket, a lab: whatever can't be taken along
+        why = " ".join(str(error).split())[:120]
+        raise CannotSend(
+            "Your code is judged in a process of its own, and uses something that can't go along "
+            f"({type(error).__name__}: {why}). Let it use its arguments, and what it makes or imports itself."
+        ) from error
+
+
+def _verdict(process: subprocess.Popen[bytes], answers: _Lines, packed: bytes) -> Verdict:
+    assert process.stdin is not None
+    with suppress(BrokenPipeError), process.stdin as sending:
+        sending.write(packed)
+    if not answers.next(START_S):
+        return _no("The process in which your answer is judged did not begin; what it printed is above.")
+    line = answers.next(LIMIT_S)
+    if line is None:
+        return _no(f"Your code was still running after {LIMIT_S:g} s: it was stopped.")
+    if not line:
+        return _no("Your code ended the process in which it was judged, before there was a verdict.")
+    return Verdict(**json.loads(line))
+
+
+class _Lines:
+    """The lines that come through a pipe."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+        self._read = b""
+
+    def next(self, seconds: float) -> bytes | None:
+        """The next line; empty when the other end is closed, None when the time is over."""
+        until = time.monotonic() + seconds
+        while b"\n" not in self._read:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([self._pipe], [], [], left)[0]:
+                return None
+            more = os.read(self._pipe, 65_536)
+            if not more:
+                return b""
+            self._read += more
+        line, _, self._read = self._read.partition(b"\n")
+        return line
+
+
+def _no(sentence: str) -> Verdict:
+    return Verdict(False, "", "", "", "", sentence)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End it and whatever it has started: they are one group, whose number stays theirs until it is waited for."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _show(printed: IO[bytes]) -> None:
+    """Print what the code printed, up to a length."""
+    printed.seek(0)
+    text = printed.read(PRINTED + 1).decode("utf-8", "replace")
+    if text:
+        print(text if len(text) <= PRINTED else f"{text[:PRINTED]} …", end="" if text.endswith("\n") else "\n")

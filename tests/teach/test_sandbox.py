@@ -1,0 +1,126 @@
+"""A reader's own code is judged in a process of its own, and nothing it does reaches the notebook."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emqlab.teach import check, progress, sandbox
+
+
+@pytest.fixture(autouse=True)
+def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is solved here is nobody's."""
+    monkeypatch.setenv("EMQLAB_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.setattr(progress, "_memory", None)
+
+
+def forever(k: int) -> int:
+    """A function that a reader would have to interrupt."""
+    while True:
+        k += 1
+
+
+def stubborn(k: int) -> int:
+    """One that swallows what would stop it."""
+    while True:
+        with suppress(BaseException):
+            k += 1
+
+
+def ends_itself(k: int) -> int:
+    """One that takes its process with it."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return k
+
+
+def greedy(k: int) -> int:
+    """One that asks for more memory than there is."""
+    return len(bytearray(64 * 1024**3)) + k
+
+
+def helper(k: int) -> int:
+    """Stands beside the answer, in the same file."""
+    return k + 1
+
+
+def with_help(k: int) -> int:
+    """An answer that calls another function of its file."""
+    return helper(k)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (forever, "Your code was still running after 0.5 s: it was stopped."),
+        (stubborn, "Your code was still running after 0.5 s: it was stopped."),
+        (ends_itself, "Your code ended the process in which it was judged, before there was a verdict."),
+        (greedy, "Your function raised MemoryError for k = 0"),
+    ],
+)
+def test_code_that_would_harm_a_notebook_gets_a_sentence(
+    answer: Callable[[int], int], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it does, it does to a process that is ended with it."""
+    monkeypatch.setattr(sandbox, "LIMIT_S", 0.5)
+    assert check("01-1", answer).sentence.startswith(said)
+
+
+def test_what_was_started_is_ended_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that the code started does not outlive the verdict."""
+    monkeypatch.setattr(sandbox, "LIMIT_S", 1.0)
+    note = tmp_path / "pid"
+
+    def starts_another(k: int) -> int:
+        import subprocess
+
+        child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+        note.write_text(str(child.pid))
+        return child.wait()
+
+    assert "was stopped" in check("01-1", starts_another).sentence
+    stat = Path(f"/proc/{note.read_text()}/stat")
+    state = stat.read_text().rpartition(")")[2].split()[0] if stat.exists() else "gone"
+    assert state in ("gone", "Z", "X")
+
+
+def test_an_answer_may_use_what_stands_beside_it() -> None:
+    """Functions of the reader's own file go along."""
+    assert check("01-1", with_help).ok
+
+
+def test_an_answer_that_holds_what_cant_go_along_is_told_so() -> None:
+    """A lock or a lab is this process's own."""
+    lock = threading.Lock()
+    verdict = check("01-1", lambda k: k + lock.locked())
+    assert verdict.sentence.startswith("Your code is judged in a process of its own, and uses something that can't go")
+
+
+def test_what_the_code_prints_is_shown_up_to_a_length(capsys: pytest.CaptureFixture[str]) -> None:
+    """Printing is how a reader looks into a function; a flood of it is cut."""
+
+    def talks(k: int) -> int:
+        print("k is", k)
+        return k + 1
+
+    def floods(k: int) -> int:
+        print("x" * 1_000_000)
+        return k + 1
+
+    assert check("01-1", talks).ok
+    assert capsys.readouterr().out.startswith("k is 0\nk is 1\n")
+    assert check("01-1", floods).ok
+    assert len(capsys.readouterr().out) < sandbox.PRINTED + 10
+
+
+def test_where_there_are_no_processes_steps_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edition in the browser stops the same function, by its steps."""
+    monkeypatch.setattr(sandbox, "possible", lambda: False)
+    answers: list[Any] = [forever, with_help]
+    assert [check("01-1", answer).ok for answer in answers] == [False, True]
