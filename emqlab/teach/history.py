@@ -24,7 +24,7 @@ from emqlab.observe.case_reader import parse_case
 from emqlab.observe.recording import CannotRecord
 from emqlab.observe.run import Skipped
 from emqlab.parity.explain import explained
-from emqlab.teach import cases
+from emqlab.teach.cases import steps as cases
 
 if TYPE_CHECKING:
     from emqlab.lab import Lab
