@@ -852,6 +852,9 @@ function render({ model, el }) {
     const side = h("div", { class: "side", ...hide }, h("div", { class: "head" }, h("p", { class: "name" }, "step"), big, asks), h("div", { class: "said" }), h("div", { class: "railbox" }, h("div", {}, railLabels())),
       h("div", { class: "ledger" }, rows.map((f, k) => lab(f, label(f), gap(k)))));
     const stage = h("div", { class: "stage", "data-n": n, style: `--n:${n}` }, side, columns.map((c) => c.el));
+    const charted = model.get("view") === "budgets" && !held && rec.cap != null && rec.steps.length > 0;
+    body.chart = charted ? svgNode("budgets") : null;
+    body.budgets = charted ? budgets(rec) : null;
     // What the reader has unfolded stays so when another pick brings another run.
     const unfolded = [...body.querySelectorAll("footer details[open] > summary")].map((s) => s.textContent);
     body.replaceChildren();
@@ -860,15 +863,13 @@ function render({ model, el }) {
       body.time = svgNode("timespace");
       body.append(h("div", { class: "timebox" }, body.time));
     }
-    body.chart = null;
-    if (model.get("view") === "budgets" && !held && rec.cap != null && rec.steps.length) {
-      body.budgets = budgets(rec);
-      body.chart = svgNode("budgets");
-      const key = rec.executors.map((ex, e) => h("span", {}, h("i", { class: `swatch s${e}` }), `${ex.title}: ${body.budgets.columns[e].counter}`));
-      body.append(h("div", { class: "chartbox", ...hide }, h("p", { class: "lines" }, key, h("span", {}, h("b", {}, "†"), " dead")), body.chart));
-    }
     body.append(stage, held ? h("p", { class: "waiting" }, "Answer first. Then the run shows every command, in order.") : traceTable(), foot());
     body.querySelectorAll("footer summary").forEach((s) => { s.parentNode.open = unfolded.includes(s.textContent); });
+    if (body.chart) stage.before(chartBox());
+  }
+  function chartBox() {
+    const swatch = (ex, e) => h("span", {}, h("i", { class: `swatch s${e}` }), `${ex.title}: ${body.budgets.columns[e].counter}`);
+    return h("div", { class: "chartbox", "aria-hidden": "true" }, h("p", { class: "lines" }, rec.executors.map(swatch), h("span", {}, h("b", {}, "†"), " dead")), body.chart);
   }
   function aboutCase(n) {
     const div = model.get("divergences") ?? {}, d = rec.case?.differs ?? [];
@@ -1036,6 +1037,8 @@ function render({ model, el }) {
   function draw() {
     const n = columns.length, size = root.clientWidth;
     root.classList.toggle("narrow", size < (n === 1 ? 560 : 116 + n * 235));
+    const chart = body.chart?.parentElement, edge = columns[0].svg.parentElement.getBoundingClientRect().left;
+    if (chart?.clientWidth) drawBudgets(body.chart, rec, body.budgets, i, Math.max(112, edge - chart.getBoundingClientRect().left), chart.clientWidth, (to) => { stop(); go(to); });
     columns.forEach((c, e) => {
       const W = c.svg.parentElement.clientWidth;
       if (W) drawRails(c.svg, rec, layout, all[e][i], W, ofCalls(rec) ? all[e][Math.max(0, i - 1)].clock : rec.now_ms);
@@ -1045,8 +1048,6 @@ function render({ model, el }) {
     });
     const fill = columns[0].svg.parentElement, box = body.time?.parentElement;
     if (box?.clientWidth) drawTime(body.time, rec, all[0], i, fill.getBoundingClientRect().left - box.getBoundingClientRect().left, box.clientWidth, go);
-    const chart = body.chart?.parentElement;
-    if (chart?.clientWidth) drawBudgets(body.chart, rec, body.budgets, i, Math.max(112, fill.getBoundingClientRect().left - chart.getBoundingClientRect().left), chart.clientWidth, (to) => { stop(); go(to); });
   }
   function play() {
     if (i === rec.steps.length) go(0, true);
