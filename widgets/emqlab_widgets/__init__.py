@@ -6,13 +6,15 @@ from emqlab_widgets.first_claim import first_claim
 from emqlab_widgets.here import here, progress_table
 from emqlab_widgets.lease import lease
 from emqlab_widgets.life import life
+from emqlab_widgets.links import open
 from emqlab_widgets.path import path
 from emqlab_widgets.server_picker import server_picker
 from emqlab_widgets.show import show
-from emqlab_widgets.stage import Stage, open
+from emqlab_widgets.stage import Stage
 from emqlab_widgets.table import Table
 from emqlab_widgets.token import token
 from emqlab_widgets.transition import transition
+from emqlab_widgets.two_budgets import two_budgets
 from emqlab_widgets.two_workers import two_workers
 
 __all__ = [
@@ -31,5 +33,6 @@ __all__ = [
     "show",
     "token",
     "transition",
+    "two_budgets",
     "two_workers",
 ]

@@ -9,12 +9,18 @@ from typing import Any
 Choice = dict[str, str]
 Pick = Mapping[str, Any]
 
+#: Kinds of picks that take any other text too, without a slash: the recorder says whether it can be run.
+FREE = ("plan", "moves")
+KINDS = ("select", "radio", *FREE)
+
 
 def normalised(picks: Sequence[Pick]) -> list[dict[str, Any]]:
     """Picks in full: every option a dict ``{value, label, about}``.
 
-    A pick of kind ``plan`` takes any other text too, without a slash: the recorder says whether it can be run.
-    Raises ``ValueError`` for a pick without options, of an unknown kind, or with a name or value twice.
+    A pick of kind ``plan`` or ``moves`` takes any other text too, without a slash: the recorder says whether it can be
+    run. The options of ``moves`` are the moves that such a text is made of; it has a ``default``, ``presets`` (a whole
+    text each) and ``most``, how many moves there may be. Raises ``ValueError`` for a pick without options, of an
+    unknown kind, or with a name or value twice.
     """
     out = [_pick(pick) for pick in picks]
     if len({pick["name"] for pick in out}) < len(out):
@@ -24,11 +30,15 @@ def normalised(picks: Sequence[Pick]) -> list[dict[str, Any]]:
 
 def _pick(pick: Pick) -> dict[str, Any]:
     kind, options = pick.get("kind", "select"), [_option(one) for one in pick["options"]]
-    if kind not in ("select", "radio", "plan"):
-        raise ValueError(f"pick {pick['name']!r} is of kind {kind!r}, not 'select', 'radio' or 'plan'")
+    if kind not in KINDS:
+        raise ValueError(f"pick {pick['name']!r} is of kind {kind!r}, not one of {', '.join(KINDS)}")
     if not options or len({option["value"] for option in options}) < len(options):
         raise ValueError(f"pick {pick['name']!r} has no option, or one twice")
-    return {"name": pick["name"], "label": pick.get("label", pick["name"]), "kind": kind, "options": options}
+    out = {"name": pick["name"], "label": pick.get("label", pick["name"]), "kind": kind, "options": options}
+    if kind != "moves":
+        return out
+    presets = [_option(one) for one in pick.get("presets", ())]
+    return {**out, "presets": presets, "default": pick.get("default", ""), "most": pick.get("most", 12)}
 
 
 def _option(option: Mapping[str, str] | Sequence[str] | str) -> dict[str, str]:
@@ -42,22 +52,24 @@ def _option(option: Mapping[str, str] | Sequence[str] | str) -> dict[str, str]:
 
 
 def complete(choice: Mapping[str, str], picks: Sequence[Pick]) -> Choice:
-    """The choice with the first option where nothing was chosen.
+    """The choice with the first option, or a free text's default, where nothing was chosen.
 
     Raises ``ValueError`` for a value that is no option; names that are no pick's are kept for the recorder.
     """
     out = dict(choice)
     for pick in picks:
         values = [option["value"] for option in pick["options"]]
-        value = out.setdefault(pick["name"], values[0])
+        value = out.setdefault(pick["name"], pick.get("default", values[0]))
         if value not in values and not _free(pick, value):
             raise ValueError(f"{pick['name']} has no option {value!r}; it has {', '.join(values)}")
+        if pick["kind"] == "moves":
+            out[pick["name"]] = " ".join(value.split())
     return out
 
 
 def _free(pick: Pick, value: object) -> bool:
     """Whether the pick takes a text that is none of its options."""
-    return pick["kind"] == "plan" and isinstance(value, str) and "/" not in value
+    return pick["kind"] in FREE and isinstance(value, str) and "/" not in value
 
 
 def code_of(choice: Mapping[str, str], picks: Sequence[Pick]) -> str:

@@ -14,6 +14,7 @@ from html import escape
 from typing import Any
 
 from emqlab.observe import story
+from emqlab.observe.every import every
 from emqlab.observe.moments import (
     Frame,
     Moment,
@@ -28,6 +29,7 @@ from emqlab.observe.moments import (
     verdict,
 )
 from emqlab.teach.predict import Question, answer, deciding, reason
+from emqlab_widgets import chart
 from emqlab_widgets.picture import alt, picture, printable
 from emqlab_widgets.timespace import diagram
 
@@ -40,7 +42,10 @@ SIGN = {"read": "○", "host": "◌", "write": "■", "guard": "═", "reply": "
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a stage has on show. ``picks`` are (label, chosen option), ``differs`` (number, sentence)."""
+    """What a stage has on show. ``picks`` are (label, chosen option), ``differs`` (number, sentence).
+
+    With ``budgets`` the chart of two budgets is part of it, with ``every`` the table of every key.
+    """
 
     title: str
     question: str
@@ -48,6 +53,8 @@ class Shown:
     differs: tuple[tuple[int, str], ...]
     recording: Recording
     questions: tuple[Question, ...]
+    budgets: bool = False
+    every: bool = False
 
 
 def _short(text: str) -> str:
@@ -122,9 +129,15 @@ def _run(shown: Shown) -> str:
         out.append(f"<p>{_safe(story.agreement(recording))}</p>")
         for which in story.drawn(recording):
             out.append(_image(story.story(recording, which), diagram(recording, which)))
+    if shown.budgets and recording["steps"]:
+        out.append(_image(chart.alt(recording), chart.chart(recording)))
+        out.append(_table("The budget after each move.", recording, iter(chart.told(recording)), first="move"))
     out.append(_image(alt(shown.title, recording), picture(recording)))
     out.append(_table(f"{shown.title}. After the last step.", recording, _ledger_rows(recording, columns)))
     out.append(_table("What was sent, in order.", recording, _trace_rows(recording, columns), first="step"))
+    if shown.every:
+        keys = _table("Every key, before and now.", recording, _every_rows(recording, columns), first="key")
+        out.append(f"<details><summary>Every key</summary>{keys}</details>")
     if shown.questions:
         out.append("<p>Asked beforehand:</p><ul>" + "".join(f"<li>{_safe(s)}</li>" for s in _asked(shown)) + "</ul>")
     return "".join(out)
@@ -133,6 +146,11 @@ def _run(shown: Shown) -> str:
 def _image(words: str, svg: str) -> str:
     encoded = b64encode(svg.encode("utf-8", "surrogatepass")).decode("ascii")
     return f'<img alt="{_safe(words)}" style="max-width:100%" src="data:image/svg+xml;base64,{encoded}">'
+
+
+def _every_rows(recording: Recording, columns: Sequence[Sequence[Moment]]) -> Iterator[tuple[str, list[str]]]:
+    for one in every(recording, columns, -1):
+        yield ("≠ " if any(one.odd) else "") + one.name, list(one.cells)
 
 
 def _safe(text: str) -> str:
@@ -192,10 +210,22 @@ def text(shown: Shown) -> str:
         out.append(f"{executor['title']} ({executor['kind']}): {_where(recording, ms)}")
         out.append(f"  answer: {_short(reply_text(ms[-1].said, recording)) or 'none'}")
         out += [f"  {label(f)}: {_says(recording, f, ms[-1])}" for f in fields(recording, columns)]
+    if shown.budgets and recording["steps"]:
+        out += ["", "The budget after each move:"]
+        out += [_beside(name, cells, recording) for name, cells in chart.told(recording)]
     out += ["", *_trace_lines(recording, columns)]
+    if shown.every:
+        out += ["", "Every key, before and now:"]
+        out += [_beside(name, cells, recording) for name, cells in _every_rows(recording, columns)]
     if shown.questions:
         out += ["", "Asked beforehand", *_asked(shown)]
     return "\n".join(wrapped for one in out for wrapped in _wrap(one))
+
+
+def _beside(name: str, cells: Sequence[str], recording: Recording) -> str:
+    """One row of a table in a line: the executors' cells after their names."""
+    told = (f"{ex['name']}: {cell}" for ex, cell in zip(recording["executors"], cells, strict=True))
+    return "  ".join([f"  {name}", *told])
 
 
 def _trace_lines(recording: Recording, columns: Sequence[Sequence[Moment]]) -> Iterator[str]:
