@@ -166,7 +166,7 @@ def test_looking_says_what_is_missing() -> None:
 
 def test_looking_builds_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A module that is not there yet is announced, and a machine without a compiler is told so."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("emqlab.native.module.build.cache_folder", lambda: tmp_path)
     monkeypatch.setattr("emqlab.native.module.build.PREBUILT", tmp_path)
     monkeypatch.setattr("emqlab.native.module.build.compilers", lambda: [["cc"]])
     assert choice.look().module == "to be built once, when it is first taken"

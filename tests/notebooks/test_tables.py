@@ -51,10 +51,13 @@ def links(path: Path) -> Iterator[str]:
 
 
 def broken(path: Path, link: str) -> bool:
-    """Whether a link names a file that is not there, or a heading that it does not have."""
+    """Whether a link names a file that is not there, or a heading that it does not have.
+
+    What lies outside the page's own folder is not there for everybody: JupyterLab opens the lessons' folder alone.
+    """
     name, _, anchor = link.partition("#")
-    target = path.parent / name if name else path
-    if not target.is_file():
+    target = (path.parent / name).resolve() if name else path
+    if not target.is_file() or not target.is_relative_to(path.parent.resolve()):
         return True
     return bool(anchor) and (target.suffix != ".ipynb" or anchor not in anchors(target))
 
@@ -67,11 +70,14 @@ def test_every_link_leads_somewhere(path: Path) -> None:
 
 def test_a_broken_link_is_seen(tmp_path: Path) -> None:
     """Another file, another heading, none: the check would say so."""
-    page = tmp_path / "page.ipynb"
+    (tmp_path / "lessons").mkdir()
+    (tmp_path / "outside.md").touch()
+    page = tmp_path / "lessons" / "page.ipynb"
     sound = "# Fencing token\n\n[a](#Fencing-token) [e](page.ipynb)"
-    text = f"{sound} [b](#fencing-token) [c](other.ipynb) [d](page.ipynb#Lease)"
+    text = f"{sound} [b](#fencing-token) [c](other.ipynb) [d](page.ipynb#Lease) [f](../outside.md)"
     page.write_text(tables.notebook("page", [text]), encoding="utf-8")
-    assert [link for link in links(page) if broken(page, link)] == ["#fencing-token", "other.ipynb", "page.ipynb#Lease"]
+    expected = ["#fencing-token", "other.ipynb", "page.ipynb#Lease", "../outside.md"]
+    assert [link for link in links(page) if broken(page, link)] == expected
 
 
 def test_making_the_pages_again_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
