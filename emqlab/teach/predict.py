@@ -227,7 +227,9 @@ def _decided(recording: Recording, asked: _Asked) -> tuple[int | None, Frame]:
     if replied and "error" in replied:
         refused = [(step, frame) for step, frame in acts if "error" in (frame.get("reply") or {})]
         return (refused or _reads(acts, "") or sent)[-1]
-    return (_reads(acts, "row") or _reads(acts, "") or acts or sent)[-1]
+    # Of a token that was let through, the look at it decided; what was read after that is about something else.
+    token = _reads(acts, "row.attempts") if asked.what == "stamp" else []
+    return (token or _reads(acts, "row") or _reads(acts, "") or acts or sent)[-1]
 
 
 def _reads(acts: Sequence[tuple[int, Frame]], slot: str) -> list[tuple[int, Frame]]:

@@ -337,7 +337,8 @@ function decided(rec, { column, what, field, at }) {
   });
   const first = (...lists) => lists.find((list) => list.length).at(-1);
   if (own(lastReply(column).said, "error")) return first(acts.filter(([, f]) => own(f.reply, "error")), reads(""), sent);
-  return first(reads("row"), reads(""), acts, sent);
+  // Of a token that was let through, the look at it decided; what was read after that is about something else.
+  return first(what === "stamp" ? reads("row.attempts") : [], reads("row"), reads(""), acts, sent);
 }
 export const deciding = (rec, about) => decided(rec, resolve(rec, about))[1] ?? {};
 
