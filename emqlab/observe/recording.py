@@ -36,11 +36,15 @@ class CannotRecord(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, the executor that runs it, and its own ``when`` (the case's, unless given)."""
+    """One column: its name, the executor that runs it, and its own ``when`` (the case's, unless given).
+
+    ``differs`` are the divergences that a case with this ``when`` shows, where they are not those of the case.
+    """
 
     name: str
     executor: str
     when: Sequence[Mapping[str, Any]] | None = None
+    differs: Sequence[int] | None = None
 
 
 def record(
@@ -186,6 +190,8 @@ def _executor(column: Column, run: Run, told: list[dict[str, Any]], titles: Mapp
     }
     if column.when is not None:
         out["when"] = [dict(step) for step in column.when]
+        if column.differs is not None:
+            out["differs"] = list(column.differs)
     return {**out, "frames": told, "reply": reply_of(verbs[-1].reply) if verbs else None}
 
 

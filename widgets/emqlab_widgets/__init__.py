@@ -1,10 +1,13 @@
 """The course's widgets: one stage, and what chooses its cases."""
 
+from emqlab_widgets.counters import counter_table, counters
+from emqlab_widgets.expired_lease import expired_lease
 from emqlab_widgets.first_claim import first_claim
 from emqlab_widgets.here import here, progress_table
 from emqlab_widgets.lease import lease
 from emqlab_widgets.life import life
 from emqlab_widgets.path import path
+from emqlab_widgets.restart import restart
 from emqlab_widgets.show import show
 from emqlab_widgets.stage import Stage, open
 from emqlab_widgets.table import Table
@@ -13,6 +16,9 @@ from emqlab_widgets.transition import transition
 __all__ = [
     "Stage",
     "Table",
+    "counter_table",
+    "counters",
+    "expired_lease",
     "first_claim",
     "here",
     "lease",
@@ -20,6 +26,7 @@ __all__ = [
     "open",
     "path",
     "progress_table",
+    "restart",
     "show",
     "transition",
 ]

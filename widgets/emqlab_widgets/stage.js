@@ -694,7 +694,7 @@ function render({ model, el }) {
     body.querySelectorAll("footer summary").forEach((s) => { s.parentNode.open = unfolded.includes(s.textContent); });
   }
   function aboutCase(n) {
-    const div = model.get("divergences") ?? {}, d = rec.case?.differs ?? [];
+    const div = model.get("divergences") ?? {}, d = [...new Set([rec.case, ...rec.executors].flatMap((x) => x?.differs ?? []))];
     const none = n > 1 && model.get("view") !== "workers" ? "No declared divergence: both must end with the same replies and keys." : rec.case?.about ?? "";
     about.replaceChildren(...(held ? [] : d.length ? d.map((k) => h("span", {}, h("b", {}, `≠ ${k}`), ` ${div[k] ?? ""}`)) : [h("span", {}, none)]));
   }
@@ -745,7 +745,7 @@ function render({ model, el }) {
   function theCase() {
     if (!rec.case) return null;
     const base = held ? { ...rec.case, differs: undefined } : rec.case;
-    const forms = [...new Set(rec.executors.map((e) => caseText(e.when ? { ...base, when: e.when } : base)))];
+    const forms = [...new Set(rec.executors.map((e) => caseText(e.when ? { ...base, when: e.when, ...(held || !e.differs ? {} : { differs: e.differs }) } : base)))];
     return h("details", {}, h("summary", {}, "The case"), h("p", { class: "hint" }, "Save it and run it: ", h("code", {}, "emqlab run case.json")), forms.map((text) => h("pre", { tabindex: 0 }, text)));
   }
 

@@ -6,11 +6,12 @@ declared to do differently, and nothing else may differ. A file a topic, each wi
 
 from collections.abc import Iterator
 
-from emqlab.teach.cases import life, states
+from emqlab.teach.cases import life, recovery, states
 from emqlab.teach.cases.life import FIRST_CLAIM, LIFE
 from emqlab.teach.cases.states import TRANSITION
 from emqlab.teach.cases.steps import (
     JOB,
+    OTHER,
     STEPS,
     CaseJson,
     StepJson,
@@ -31,6 +32,7 @@ __all__ = [
     "FIRST_CLAIM",
     "JOB",
     "LIFE",
+    "OTHER",
     "STEPS",
     "TRANSITION",
     "CaseJson",
@@ -52,5 +54,5 @@ __all__ = [
 
 def every_case() -> Iterator[CaseJson]:
     """All cases of the lessons' widgets."""
-    for topic in (life, states):
+    for topic in (life, states, recovery):
         yield from topic.every()
