@@ -52,6 +52,7 @@ __all__ = [
     "merge",
     "moments",
     "note_at",
+    "odd_ones",
     "place",
     "rails",
     "reply_text",
@@ -119,7 +120,11 @@ def differs(recording: Recording, columns: Sequence[Sequence[Moment]], key: str,
 
     All False means that the executors agree; without one clear majority all of them are marked.
     """
-    values = [_compared(recording, ms[step], key) for ms in columns]
+    return odd_ones([_compared(recording, ms[step], key) for ms in columns])
+
+
+def odd_ones(values: Sequence[str | None]) -> tuple[bool, ...]:
+    """Per value, whether it is an odd one out; without one clear majority all are, among equals none is."""
     counts = [values.count(value) for value in values]
     most = max(counts)
     split = len({value for value, n in zip(values, counts, strict=True) if n == most}) > 1

@@ -6,12 +6,14 @@ from emqlab_widgets.first_claim import first_claim
 from emqlab_widgets.here import here, progress_table
 from emqlab_widgets.lease import lease
 from emqlab_widgets.life import life
+from emqlab_widgets.links import open
 from emqlab_widgets.path import path
 from emqlab_widgets.restart import restart
 from emqlab_widgets.show import show
-from emqlab_widgets.stage import Stage, open
+from emqlab_widgets.stage import Stage
 from emqlab_widgets.table import Table
 from emqlab_widgets.transition import transition
+from emqlab_widgets.two_budgets import two_budgets
 
 __all__ = [
     "Stage",
@@ -29,4 +31,5 @@ __all__ = [
     "restart",
     "show",
     "transition",
+    "two_budgets",
 ]

@@ -9,11 +9,17 @@ from typing import Any
 Choice = dict[str, str]
 Pick = Mapping[str, Any]
 
+#: Kinds of picks whose value is a text of the reader's own; what it may be is the recorder's to say.
+FREE = ("moves", "plan")
+KINDS = ("select", "radio", *FREE)
+
 
 def normalised(picks: Sequence[Pick]) -> list[dict[str, Any]]:
     """Picks in full: every option a dict ``{value, label, about}``.
 
-    Raises ``ValueError`` for a pick without options, of an unknown kind, or with a name or value twice.
+    A free text (kind ``"moves"`` or ``"plan"``) has a ``default``, and keeps what else its kind needs: ``"moves"`` has
+    a move an option, ``presets`` (options too, a whole text each) and ``most``, how many moves there may be. Raises
+    ``ValueError`` for a pick without options, of an unknown kind, or with a name or value twice.
     """
     out = [_pick(pick) for pick in picks]
     if len({pick["name"] for pick in out}) < len(out):
@@ -22,12 +28,17 @@ def normalised(picks: Sequence[Pick]) -> list[dict[str, Any]]:
 
 
 def _pick(pick: Pick) -> dict[str, Any]:
-    kind, options = pick.get("kind", "select"), [_option(one) for one in pick["options"]]
-    if kind not in ("select", "radio"):
-        raise ValueError(f"pick {pick['name']!r} is of kind {kind!r}, not 'select' or 'radio'")
-    if not options or len({option["value"] for option in options}) < len(options):
+    kind, options = pick.get("kind", "select"), [_option(one) for one in pick.get("options", ())]
+    if kind not in KINDS:
+        raise ValueError(f"pick {pick['name']!r} is of kind {kind!r}, not one of {', '.join(KINDS)}")
+    if (not options and kind not in FREE) or len({option["value"] for option in options}) < len(options):
         raise ValueError(f"pick {pick['name']!r} has no option, or one twice")
-    return {"name": pick["name"], "label": pick.get("label", pick["name"]), "kind": kind, "options": options}
+    out = {"name": pick["name"], "label": pick.get("label", pick["name"]), "kind": kind, "options": options}
+    if kind not in FREE:
+        return out
+    more = {name: value for name, value in pick.items() if name not in out}
+    presets = [_option(one) for one in pick.get("presets", ())]
+    return {**out, **more, "presets": presets, "default": pick.get("default", "")}
 
 
 def _option(option: Mapping[str, str] | Sequence[str] | str) -> dict[str, str]:
@@ -41,12 +52,15 @@ def _option(option: Mapping[str, str] | Sequence[str] | str) -> dict[str, str]:
 
 
 def complete(choice: Mapping[str, str], picks: Sequence[Pick]) -> Choice:
-    """The choice with the first option where nothing was chosen.
+    """The choice with the first option, or a free text's default, where nothing was chosen.
 
     Raises ``ValueError`` for a value that is no option; names that are no pick's are kept for the recorder.
     """
     out = dict(choice)
     for pick in picks:
+        if pick["kind"] in FREE:
+            out.setdefault(pick["name"], pick["default"])
+            continue
         values = [option["value"] for option in pick["options"]]
         value = out.setdefault(pick["name"], values[0])
         if value not in values:
@@ -76,8 +90,7 @@ def choice_of(code: str, name: str, picks: Sequence[Pick]) -> Choice:
 
 def _read(rest: str, picks: Sequence[Pick]) -> Choice | None:
     pick, *others = picks
-    for option in pick["options"]:
-        value = option["value"]
+    for value in _beginnings(rest, pick):
         if not others and rest == value:
             return {pick["name"]: value}
         if others and rest.startswith(f"{value}/"):
@@ -85,6 +98,13 @@ def _read(rest: str, picks: Sequence[Pick]) -> Choice | None:
             if found is not None:
                 return {pick["name"]: value, **found}
     return None
+
+
+def _beginnings(rest: str, pick: Pick) -> list[str]:
+    """What this pick's part of a code may be: an option, or of a free text all that ends where a part may end."""
+    if pick["kind"] not in FREE:
+        return [option["value"] for option in pick["options"]]
+    return [rest, *(rest[:at] for at, sign in enumerate(rest) if sign == "/")]
 
 
 def slug(title: str) -> str:

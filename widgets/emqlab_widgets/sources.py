@@ -1,5 +1,6 @@
 """The files that ran, as a stage shows them."""
 
+from collections.abc import Iterable
 from importlib import resources
 
 from emqlab.scripted.scripts import SCRIPTS
@@ -21,4 +22,16 @@ def sources_of(verb: str) -> Sources:
     if transition.command is not None:
         file = resources.files("emqlab.native.verbs") / f"{verb}.py"
         found["native"] = {"name": file.name, "text": file.read_text(encoding="utf-8")}
+    return found
+
+
+def all_sources_of(verbs: Iterable[str]) -> dict[str, list[dict[str, str]]]:
+    """For several step verbs, each executor's files in that order: the stage shows the one of its step.
+
+    Raises KeyError for a verb that is no transition.
+    """
+    found: dict[str, list[dict[str, str]]] = {}
+    for verb in verbs:
+        for executor, source in sources_of(verb).items():
+            found.setdefault(executor, []).append(source)
     return found

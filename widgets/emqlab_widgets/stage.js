@@ -1,6 +1,7 @@
 // The stage: one job, one moment, any number of executors side by side.
-// Sections: tools; from a recording to moments; the ledger; predictions; the rails; two workers; the widget.
-// What is derived here is derived in Python too (emqlab.observe.moments, emqlab.teach.predict), in the same words.
+// Sections: tools; from a recording to moments; the ledger; every key; predictions; the rails; two workers; two budgets;
+// a pick made of moves; the widget. What is derived here is derived in Python too (emqlab.observe.moments and every,
+// emqlab.teach.predict, emqlab_widgets.chart), in the same words.
 
 const COUNTERS = ["attempts", "failures", "stalled", "lease_epoch"];
 const EXTRAS = ["state", "last_error", "payload", "group", "parent", "parent_policy"];
@@ -31,6 +32,8 @@ const own = (o, k) => !plain(o) && Object.hasOwn(o, k); // ids and groups may be
 const get = (o, k) => (own(o, k) ? o[k] : undefined);
 const short = (text) => (text.length > 160 ? `${text.slice(0, 159)}…` : text);
 const whole = (text) => text.replaceAll("…", "…\u2060"); // a line does not end inside a shortened id
+/** Whether a text is on the clipboard now: not every page may put one there. */
+const copied = async (text) => await navigator.clipboard?.writeText(text).then(() => true, () => false);
 const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
 
 // ---------------------------------------------------------------- from a recording to moments
@@ -220,9 +223,51 @@ export function differs(rec, all, key, i) {
     const set = name === "no set" ? members(ms[i].state, name) : get(ms[i].state.sets, name) || {};
     return JSON.stringify(plain(set) || Array.isArray(set) ? set : Object.entries(set).sort());
   });
+  return oddOnes(vals);
+}
+function oddOnes(vals) {
   const freq = vals.map((v) => vals.filter((w) => w === v).length), most = Math.max(...freq);
   const split = new Set(vals.filter((_, e) => freq[e] === most)).size > 1;
   return freq.map((n) => n < most || split);
+}
+
+// ---------------------------------------------------------------- every key
+
+/**
+ * All keys and fields that an executor holds at this step or held before it (`since`): `{name, cells, odd}` each, a cell
+ * an executor. The subject's row first, then the other rows, the sets, the metrics, the rest.
+ */
+export function every(rec, all, i) {
+  const now = all.map((ms) => ms[i]), states = now.flatMap((m) => [m.since, m.state]);
+  const names = (group) => [...new Set(states.flatMap((state) => Object.keys(state[group] ?? {})))].sort();
+  const inside = (group, key) => {
+    const held = states.map((state) => get(state[group], key));
+    const fields = [...new Set(held.flatMap((v) => (plain(v) ? [] : Object.keys(v))))].sort();
+    return [...(held.some((v) => v != null && plain(v)) ? [""] : []), ...fields].map((field) => [group, key, field]);
+  };
+  const rows = names("rows").sort((a, b) => (b === rec.subject) - (a === rec.subject)), sets = names("sets");
+  const paths = [...rows.flatMap((key) => inside("rows", key)),
+    ...[...SETS, ...sets.filter((name) => !SETS.includes(name))].flatMap((key) => inside("sets", key)),
+    ...["metrics", "other"].flatMap((group) => names(group).map((key) => [group, key, ""]))];
+  const at = (state, [group, key, field]) => {
+    const held = get(state[group], key);
+    if (group === "metrics" || group === "other") return held == null ? null : String(held);
+    if (!plain(held)) return own(held, field) ? String(held[field]) : null;
+    return held != null && field === "" ? `(${held})` : null;
+  };
+  return paths.map((path) => {
+    const [group, key, field] = path, was = now.map((m) => at(m.since, path)), is = now.map((m) => at(m.state, path));
+    const odd = oddOnes(is), name = group === "sets" ? key : key === rec.subject ? "row" : `job:${key}`;
+    const text = (v) => {
+      if (v === null) return "absent";
+      if (group === "sets") return brief(v, rec);
+      return short(show(v, group === "rows" ? `row/${field === "lease_epoch" ? field : ""}` : `${group}/${key}`, rec));
+    };
+    return {
+      name: group === "metrics" || group === "other" ? label(`${group}/${key}`) : shortIds(field ? `${name} ${field}` : name),
+      cells: is.map((v, e) => `${v === was[e] ? "" : `${text(was[e])} → `}${text(v)}${odd[e] ? ", differs" : ""}`), odd,
+    };
+  });
 }
 
 // ---------------------------------------------------------------- predictions
@@ -494,6 +539,119 @@ function drawTime(svg, rec, ms, i, left, W, go) {
   svg.onclick = (e) => { const g = e.target.closest(".event"); if (g) go(+g.dataset.n); };
 }
 
+// ---------------------------------------------------------------- two budgets
+
+/**
+ * What each executor has spent after each move, of a recording of whole calls that has a `cap`: scripts cap attempts,
+ * verbs failures. `moves` are [name, the step that ends it]; `died` is the first move after which the job was dead.
+ */
+export function budgets(rec) {
+  const moves = [], all = moments(rec, true);
+  rec.steps.forEach(({ id }, k) => {
+    const name = id.split("#")[0];
+    if (moves.length && (name === "promote" || name === "stalled_check")) moves.at(-1)[1] = k + 1;
+    else moves.push([name === "advance" ? "lapse" : name, k + 1]);
+  });
+  const stops = [0, ...moves.map(([, end]) => end)], isDead = (m) => place(m.state, rec.subject).split(" + ").includes("dead");
+  const dead = all.map((ms) => stops.map((at) => isDead(ms[at])));
+  const columns = rec.executors.map((ex, e) => {
+    const counter = ex.kind === "script" ? "attempts" : "failures", died = dead[e].indexOf(true);
+    const spent = stops.map((at) => { const { is } = line(rec, `row/${counter}`, all[e][at]); return /^\d+$/.test(is ?? "") ? +is : 0; });
+    return { name: ex.name, counter, spent, died: died < 0 ? null : died };
+  });
+  return { moves, cap: +rec.cap, columns, parted: moves.map((_, k) => new Set(dead.map((d) => d[k + 1])).size > 1) };
+}
+/** A column's cell after a move, in words. */
+const spentAt = ({ cap }, c, k) => `${c.counter} ${c.spent[k]} of ${cap}${c.died !== null && k >= c.died ? ", dead" : ""}`;
+
+/** Moves run right, one column each, from the stage's own left edge; a click goes to the end of a move. */
+function drawBudgets(svg, rec, found, i, left, W, go) {
+  const { moves, cap, columns, parted } = found, wide = W - left > 520, right = wide ? 124 : 8;
+  const most = Math.max(cap, ...columns.flatMap((c) => c.spent)), unit = Math.max(12, Math.min(24, Math.floor(144 / most)));
+  const pitch = Math.min(72, (W - left - right) / Math.max(1, moves.length)), top = 18, floor = top + unit * most, flat = pitch >= 48;
+  const H = floor + (flat ? 40 : 70), end = left + pitch * moves.length, x = (k) => left + pitch * k, y = (v) => floor - unit * v;
+  const reached = moves.filter(([, to]) => to <= i).length, here = i ? moves.findIndex(([, to]) => to >= i) : -1;
+  const later = (k) => (k >= reached ? "later" : "");
+  let back = "", front = "";
+  moves.forEach(([name], k) => {
+    if (parted[k]) back += `<rect class="both ${later(k)}" x="${x(k)}" y="${top - 12}" width="${pitch}" height="${floor - top + 12}"/>`;
+    if (parted[k] && !parted[k - 1]) front += `<text class="${later(k)}" x="${x(k) + 4}" y="${top}">≠</text>`;
+    if (k === here) back += `<rect class="here" x="${x(k)}" y="${floor}" width="${pitch}" height="${H - floor}"/>`;
+    const mid = x(k) + pitch / 2;
+    front += `<text class="small ${later(k)}" text-anchor="middle" x="${mid}" y="${floor + 15}">${k + 1}</text>` +
+      (flat ? `<text class="${later(k)}" text-anchor="middle" x="${mid}" y="${floor + 32}">${esc(name)}</text>`
+        : `<text class="${later(k)}" text-anchor="end" transform="translate(${mid + 5},${floor + 28}) rotate(-50)">${esc(name)}</text>`);
+  });
+  for (let v = 0; v <= most; v++) {
+    back += `<path class="rail" d="M${left} ${y(v)}H${end}"/>`;
+    if (v !== cap) front += `<text class="small" text-anchor="end" x="${left - 8}" y="${y(v) + 4}">${v}</text>`;
+  }
+  back += `<path class="cap" d="M${left} ${y(cap)}H${end}"/>`;
+  front += `<text text-anchor="end" x="${left - 8}" y="${y(cap) + 4}">max_attempts ${cap}</text>`;
+  const crosses = columns.filter((c) => c.died !== null).map((c) => `${c.died}/${c.spent[c.died]}`), one = new Set(crosses).size < crosses.length;
+  columns.forEach((c, e) => {
+    const way = (to) => `M${left} ${y(c.spent[0]) + 3 * e}${c.spent.slice(1, to + 1).map((v) => `V${y(v) + 3 * e}h${pitch}`).join("")}`;
+    back += `<path class="spent s${e} later" d="${way(moves.length)}"/><path class="spent s${e}" d="${way(reached)}"/>`;
+    if (c.died === null) return;
+    const cx = x(c.died) - pitch / 2 + (one ? 14 * e - 7 : 0), cy = y(c.spent[c.died]) + 3 * e;
+    front += `<g class="dead ${later(c.died - 1)}"><title>dead</title><circle cx="${cx}" cy="${cy}" r="8"/><text text-anchor="middle" x="${cx}" y="${cy + 4}">†</text></g>`;
+  });
+  if (wide) columns.map((c, e) => [y(c.spent.at(-1)) + 3 * e, c, e]).sort((a, b) => a[0] - b[0]).reduce((low, [at, c, e]) => {
+    const ty = Math.max(at, low + 32);
+    front += `<text class="who s${e}" x="${end + 10}" y="${ty}">${esc(rec.executors[e].title)}</text><text class="small" x="${end + 10}" y="${ty + 14}">${c.counter} ${c.spent.at(-1)}${c.died === null ? "" : ", dead"}</text>`;
+    return ty;
+  }, -100);
+  svg.setAttribute("width", W); svg.setAttribute("height", H);
+  svg.innerHTML = back + front;
+  svg.onclick = (e) => { const k = Math.floor((e.clientX - svg.getBoundingClientRect().left - left) / pitch); if (moves[k]) go(moves[k][1]); };
+}
+
+// ---------------------------------------------------------------- a pick made of moves
+
+const manyMoves = (n) => (n === 0 ? "no moves" : n === 1 ? "1 move" : `${n} moves`);
+/**
+ * A text of moves, drawn as a line of removable tokens with a button a move to add one. `choose` hears the new text.
+ * Answers the element and a function that shows a text. Focus stays where the reader is, also when a token goes.
+ */
+function movesPick(p, choose) {
+  let moves = [], past = [];
+  const most = p.most ?? 12, live = h("p", { class: "quiet", "aria-live": "polite" }), many = h("span", { class: "many" });
+  const list = h("ol", { "aria-label": "the history" }), text = () => moves.join(" ");
+  const dim = (button, yes) => (yes ? button.setAttribute("aria-disabled", "true") : button.removeAttribute("aria-disabled"));
+  const button = (name, act, props = {}) => h("button", { type: "button", onclick: act, ...props }, name);
+  function change(to, said) {
+    past.push(text()); moves = to;
+    draw(); put(live, `${said}, ${manyMoves(moves.length)}`);
+    choose(text());
+  }
+  const add = p.options.map((o) => button(`+ ${o.label}`, () => (moves.length < most ? change([...moves, o.value], `${o.value} added`) : put(live, `${most} moves are the most`)), { title: o.about }));
+  const undo = button("undo", () => {
+    if (!past.length) return;
+    moves = past.pop().split(" ").filter(Boolean);
+    draw(); put(live, `undone, ${manyMoves(moves.length)}`); choose(text());
+  });
+  const clear = button("clear", () => { if (moves.length) change([], "cleared"); });
+  const start = h("select", { onchange: () => { const o = p.presets[start.selectedIndex]; if (o) change(o.value.split(" "), o.label); } },
+    p.presets.map((o) => h("option", { value: o.value }, o.label)), h("option", { value: "", disabled: true }, "a history of your own"));
+  function draw() {
+    const at = [...list.children].findIndex((li) => li.contains(list.getRootNode().activeElement));
+    list.replaceChildren(...moves.map((move, k) => h("li", {}, button([h("span", { class: "num" }, k + 1), move, h("span", { class: "x", "aria-hidden": "true" }, "×")],
+      () => change(moves.filter((_, other) => other !== k), `${move} removed`), { "aria-label": `remove ${k + 1}: ${move}`, title: "remove" }))));
+    if (at >= 0) (list.children[Math.min(at, moves.length - 1)]?.firstChild ?? add[0]).focus();
+    list.classList.toggle("none", !moves.length);
+    start.selectedIndex = p.presets.findIndex((o) => o.value === text());
+    if (start.selectedIndex < 0) start.selectedIndex = p.presets.length;
+    put(many, `${moves.length} of ${most} moves`);
+    add.forEach((one) => dim(one, moves.length >= most));
+    dim(undo, !past.length); dim(clear, !moves.length);
+  }
+  const what = h("details", { class: "what" }, h("summary", {}, "What each move sends"), h("dl", {}, p.options.map((o) => [h("dt", {}, o.value), h("dd", {}, o.about)])));
+  const el = h("fieldset", { class: "moves" }, h("legend", {}, p.label), p.presets.length ? h("label", { class: "pick" }, h("span", {}, "start from"), start) : null,
+    list, h("div", { class: "add", role: "group", "aria-label": "add a move" }, add), h("div", { class: "edit" }, undo, clear, many), what, live);
+  let drawn = false;
+  return { el, set(v) { if (drawn && v === text()) return; drawn = true; moves = v.split(" ").filter(Boolean); draw(); } };
+}
+
 // ---------------------------------------------------------------- the widget
 
 /** The host's ground decides: the nearest painted ancestor, wherever the widget stands. */
@@ -509,6 +667,11 @@ const svgNode = (cls) => {
   svg.setAttribute("class", cls); svg.setAttribute("aria-hidden", "true");
   return svg;
 };
+/** The name of the file that a whole call ran, null where the frame says none. */
+function fileOf(frame) {
+  const [first, second] = frame?.command ?? [];
+  return first === "EVALSHA" ? second : first?.startsWith("EMQ.") ? `${first.slice(4).toLowerCase().replaceAll(".", "_")}.py` : null;
+}
 /** JSON as `emqlab run` takes it, one command a line. */
 const caseText = (c) => JSON.stringify(c, null, 1).replace(/\n {3,}/g, " ").replace(/\n {2}([\]}])/g, "$1");
 
@@ -540,9 +703,14 @@ function render({ model, el }) {
   el.replaceChildren(root);
 
   // -- picking a case: with `recordings` in the browser, else by asking the kernel
-  const chosen = (p, choice) => choice?.[p.name] ?? p.options[0].value;
+  const chosen = (p, choice) => choice?.[p.name] ?? p.default ?? p.options[0].value;
   const codeOf = (choice) => wanted.map((p) => chosen(p, choice)).join("/");
   const controls = wanted.map((p) => {
+    if (p.kind === "moves") {
+      const moves = movesPick(p, (v) => choose(p.name, v));
+      picks.append(moves.el);
+      return moves.set;
+    }
     if (p.kind === "radio") {
       const boxes = p.options.map((o) => h("input", { type: "radio", name: uid + p.name, value: o.value, onchange: () => choose(p.name, o.value) }));
       picks.append(h("fieldset", {}, h("legend", {}, p.label), p.options.map((o, k) => h("label", { title: o.about }, boxes[k], h("span", {}, o.label)))));
@@ -622,6 +790,7 @@ function render({ model, el }) {
     question();
     build();
     go(held ? 0 : landing, first);
+    point();
   }
 
   // -- the prediction: between pick and run
@@ -642,6 +811,7 @@ function render({ model, el }) {
     held = false;
     judged = given && asked.map((q, k) => judge(rec, q, given[k]));
     hold(); build(); go(landing, true);
+    point();
     if (!judged) { quiz.hidden = true; go(landing); return; }
     model.set("answered", judged.map((j, k) => ({ ask: asked[k].ask, guess: j.guess, answer: j.answer, ok: j.ok })));
     send();
@@ -690,6 +860,13 @@ function render({ model, el }) {
       body.time = svgNode("timespace");
       body.append(h("div", { class: "timebox" }, body.time));
     }
+    body.chart = null;
+    if (model.get("view") === "budgets" && !held && rec.cap != null) {
+      body.budgets = budgets(rec);
+      body.chart = svgNode("budgets");
+      const key = rec.executors.map((ex, e) => h("span", {}, h("i", { class: `swatch s${e}` }), `${ex.title}: ${body.budgets.columns[e].counter}`));
+      body.append(h("div", { class: "chartbox", ...hide }, h("p", { class: "key" }, key, h("span", {}, h("b", {}, "†"), " dead")), body.chart));
+    }
     body.append(stage, held ? h("p", { class: "waiting" }, "Answer first. Then the run shows every command, in order.") : traceTable(), foot());
     body.querySelectorAll("footer summary").forEach((s) => { s.parentNode.open = unfolded.includes(s.textContent); });
   }
@@ -717,23 +894,50 @@ function render({ model, el }) {
       f.reply ? h("span", { class: `rep ${bad}` }, cmd ? " →\u00a0" : "answers ", whole(short(replyText(f.reply, rec))), f.phase === "host" ? ", own round trip" : "") : null);
   }
 
-  // -- under the trace: the twin, the code, the case, the link
+  // -- under the trace: the twin, every key, the code, the case, the link
   function foot() {
-    const twin = h("table", { class: "twin" }), out = h("output", { class: "code" });
-    body.twin = twin;
-    const link = h("button", { type: "button", title: "Copies a code for this case and this step. To come back, paste it into open(widget, …).", onclick: async () => {
-      const code = h("span", {}, `${rec.code}@${i}`);
-      const copied = await navigator.clipboard?.writeText(code.textContent).then(() => true, () => false); // not every page may
-      out.replaceChildren(copied ? "Copied: " : "Copy this: ", code);
-    } }, "Link to this");
-    return h("footer", {}, h("details", {}, h("summary", {}, "The same as a table"), h("div", { class: "scroll" }, twin)), sources(), theCase(), link, out);
+    body.twin = h("table", { class: "twin" }); body.every = h("table", { class: "twin every" });
+    body.spent = body.chart ? h("table", { class: "twin" }) : null;
+    const out = h("output", { class: "code" });
+    const link = h("button", { type: "button", title: "Copies a code for this case and this step. To come back, paste it into emqlab_widgets.open(…).", onclick: () => copyCode(`${rec.code}@${i}`, out) }, "Link to this");
+    return h("footer", {}, h("details", {}, h("summary", {}, "The same as a table"), h("div", { class: "scroll" }, body.spent, body.twin)),
+      h("details", {}, h("summary", {}, "Every key"), h("div", { class: "scroll" }, body.every)), sources(), theCase(), link, out);
+  }
+  async function copyCode(text, out) {
+    const code = h("span", {}, text);
+    out.replaceChildren(await copied(text) ? "Copied: " : "Copy this: ", code);
   }
   function sources() {
     const src = model.get("sources") ?? {}, shown = rec.executors.filter((e) => src[e.name]);
     if (!shown.length) return null;
-    return h("details", { class: "src", ontoggle: () => follow() }, h("summary", {}, "Show what ran"), h("div", { class: "pair" }, shown.map((e) =>
-      h("figure", { "data-ex": e.name }, h("figcaption", {}, h("code", {}, src[e.name].name)), h("pre", { tabindex: 0, "aria-label": src[e.name].name },
-        src[e.name].text.replace(/\n$/, "").split("\n").map((t, k) => h("span", { class: "ln", "data-ex": e.name, "data-ln": k + 1 }, `${t}\n`)))))));
+    return h("details", { class: "src", ontoggle: () => follow() }, h("summary", {}, "Show what ran"), h("div", { class: "pair" }, shown.map((e) => {
+      const out = h("output", { class: "code" }), name = h("code"), pre = h("pre", { tabindex: 0 });
+      const link = h("button", { type: "button", title: "Copies a code that opens this file at the line of this step.", onclick: () => copyCode(`${rec.code}@${i}:${e.name}`, out) }, "Link to this line");
+      const fig = h("figure", { "data-ex": e.name }, h("figcaption", {}, name, link, out), pre);
+      fig.files = [src[e.name]].flat();
+      fig.show = (file) => {
+        if (fig.file === file) return;
+        fig.file = file; name.textContent = file.name; pre.setAttribute("aria-label", file.name); pre.scrollTop = 0;
+        pre.replaceChildren(...file.text.replace(/\n$/, "").split("\n").map((t, k) => h("span", { class: "ln", "data-ex": e.name, "data-ln": k + 1 }, `${t}\n`)));
+      };
+      return fig;
+    })));
+  }
+  /** In each figure the file of this step, or of the last one that ran a file; before the first, the file that will run. */
+  function files() {
+    root.querySelectorAll(".src figure").forEach((fig) => {
+      const ms = all[rec.executors.findIndex((x) => x.name === fig.dataset.ex)], of = (m) => fig.files.find((f) => f.name === fileOf(m.frame));
+      fig.show(fig.files.length === 1 ? fig.files[0] : ms.slice(0, i + 1).map(of).findLast(Boolean) ?? ms.map(of).find(Boolean) ?? fig.files[0]);
+    });
+  }
+  /** What a code with an executor asked for: the file unfolded, its figure in sight. */
+  function point() {
+    const fig = [...root.querySelectorAll(".src figure")].find((f) => f.dataset.ex === model.get("ran"));
+    if (held || !fig) return;
+    model.set("ran", "");
+    fig.closest("details").open = true;
+    root.querySelectorAll("figure").forEach((f) => f.classList.toggle("asked", f === fig));
+    fig.scrollIntoView({ block: "nearest" });
   }
   /** The line of the current step, brought into view inside its own box: the page does not move. */
   function follow() {
@@ -745,8 +949,19 @@ function render({ model, el }) {
   function theCase() {
     if (!rec.case) return null;
     const base = held ? { ...rec.case, differs: undefined } : rec.case;
-    const forms = [...new Set(rec.executors.map((e) => caseText(e.when ? { ...base, when: e.when, ...(held || !e.differs ? {} : { differs: e.differs }) } : base)))];
-    return h("details", {}, h("summary", {}, "The case"), h("p", { class: "hint" }, "Save it and run it: ", h("code", {}, "emqlab run case.json")), forms.map((text) => h("pre", { tabindex: 0 }, text)));
+    const form = (e) => ({ ...base, ...(e.when && { when: e.when }), ...(e.differs && !held && { differs: e.differs.length ? e.differs : undefined }) });
+    const forms = new Map(rec.executors.map((e) => [caseText(form(e)), e]).reverse());
+    const several = forms.size > 1 ? h("p", { class: "hint" }, "The columns do not make the same calls, so there is a form for each.") : null;
+    return h("details", {}, h("summary", {}, "The case"), h("p", { class: "hint" }, "Save it and run it: ", h("code", {}, "emqlab run case.json")), several, [...forms].reverse().map(([text, e]) => {
+      const pre = h("pre", { tabindex: 0 }, text), out = h("output", { class: "code" }), whose = forms.size > 1 ? ` of ${e.title}` : "";
+      const copy = h("button", { type: "button", "aria-label": `Copy the case${whose}`, onclick: async () => {
+        const done = await copied(text);
+        if (!done) getSelection().selectAllChildren(pre);
+        put(out, done ? "Copied" : "It is selected: copy it with the keyboard or the menu.");
+      } }, "Copy");
+      // Until the questions are answered the case lacks what it differs by: it would not run as it stands.
+      return h("div", { class: "form" }, held ? null : h("p", { class: "hint" }, whose ? h("code", {}, e.title) : null, copy, out), pre);
+    }));
   }
 
   // -- one moment
@@ -767,9 +982,10 @@ function render({ model, el }) {
       tr.className = k === i - 1 ? "here" : k >= i ? "later" : "";
       k === i - 1 ? b.setAttribute("aria-current", "step") : b.removeAttribute("aria-current");
     });
+    files();
     root.querySelectorAll(".ln").forEach((n) => { const e = rec.executors.findIndex((x) => x.name === n.dataset.ex); n.classList.toggle("here", all[e][i].frame?.line === +n.dataset.ln); });
     follow();
-    twinTable(word);
+    twinTable(word); everyTable(word);
     draw();
     if (!silent && (!timer || i === rec.steps.length)) say.textContent = held ? "" : `${word}. ${notes.join(" ")}`;
   }
@@ -807,6 +1023,16 @@ function render({ model, el }) {
       h("tbody", {}, h("tr", {}, th("where the job is", "row"), all.map((ms) => h("td", {}, [verdict(rec, ms, i)].map((v) => v.text + (v.stamp ? `, ${v.stamp}` : ""))))),
         rows.map((f) => h("tr", {}, th(label(f), "row"), all.map((ms) => h("td", {}, short(says(line(rec, f, ms[i]), f))))))));
   }
+  function everyTable(word) {
+    const found = every(rec, all, i), th = (t, scope, odd) => h("th", { scope }, odd ? h("b", {}, "≠ ") : null, t);
+    body.every.replaceChildren(h("caption", {}, `Every key, before and now. ${word}.`),
+      h("thead", {}, h("tr", {}, th("key", "col"), rec.executors.map((e) => th(e.title, "col")))),
+      h("tbody", {}, found.map((k) => h("tr", {}, th(k.name, "row", k.odd.includes(true)), k.cells.map((text, e) => h("td", { class: k.odd[e] ? "differs" : null }, text))))));
+    if (!body.spent || body.spent.firstChild) return;
+    body.spent.replaceChildren(h("caption", {}, "The budget after each move."),
+      h("thead", {}, h("tr", {}, th("move", "col"), rec.executors.map((e) => th(e.title, "col")))),
+      h("tbody", {}, body.budgets.moves.map(([name], k) => h("tr", {}, th(`${k + 1} ${name}`, "row"), body.budgets.columns.map((c) => h("td", {}, spentAt(body.budgets, c, k + 1)))))));
+  }
   function draw() {
     const n = columns.length, size = root.clientWidth;
     root.classList.toggle("narrow", size < (n === 1 ? 560 : 116 + n * 235));
@@ -819,6 +1045,8 @@ function render({ model, el }) {
     });
     const fill = columns[0].svg.parentElement, box = body.time?.parentElement;
     if (box?.clientWidth) drawTime(body.time, rec, all[0], i, fill.getBoundingClientRect().left - box.getBoundingClientRect().left, box.clientWidth, go);
+    const chart = body.chart?.parentElement;
+    if (chart?.clientWidth) drawBudgets(body.chart, rec, body.budgets, i, Math.max(112, fill.getBoundingClientRect().left - chart.getBoundingClientRect().left), chart.clientWidth, (to) => { stop(); go(to); });
   }
   function play() {
     if (i === rec.steps.length) go(0, true);
@@ -860,13 +1088,15 @@ function render({ model, el }) {
   };
   const jump = () => {
     const step = model.get("step");
-    if (step == null || !rec) return;
+    if (!rec) return;
     model.set("step", null);
-    if (held) landing = step; else { stop(); go(step); }
+    if (held) landing = step ?? landing;
+    else if (step != null) { stop(); go(step); }
+    point();
   };
   const heard = {
     "change:recording": () => soon("load"), "change:shown": () => soon("load"), "change:predict": () => soon("load"),
-    "change:step": () => soon("step"),
+    "change:step": () => soon("step"), "change:ran": () => soon("step"),
     "change:trouble": () => {
       const failed = running;
       if (!model.get("trouble")) return;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,10 +12,11 @@ import traitlets
 
 from emqlab.teach.predict import Question, answer
 from emqlab_widgets import twin
-from emqlab_widgets.picks import Choice, choice_of, code_of, complete, normalised, slug
+from emqlab_widgets.picks import FREE, Choice, choice_of, code_of, complete, normalised, slug
 
 Recorder = Callable[[Choice], Mapping[str, Any]]
 Asked = Sequence[Question | Mapping[str, Any]]
+Source = Mapping[str, str]
 SAFE = 2**53 - 1
 
 
@@ -22,13 +24,15 @@ class Stage(anywidget.AnyWidget):
     """One case on one or more executors, side by side, step by step.
 
     ``picks`` are dicts ``{name, label, kind: "select" | "radio", options}``; an option is a dict ``{value,
-    label, about}``, a tuple of those, or a plain text. ``record(choice)`` runs the case for a choice (a text
-    per pick) and returns the recording; it is called now and whenever the reader picks another case. Instead
-    of it ``recordings`` may hold finished ones, by the picked values joined with ``/``: such a stage needs no
-    kernel. ``predict`` is a list of questions or a callable giving one for a choice: the outcome is then held
-    back until they are answered. ``sources`` maps an executor's name to ``{name, text}`` of the file that ran,
-    ``divergences`` a number to its sentence. ``choice`` and ``step`` say where to open (default: the first
-    options, the last step). ``view`` is ``"stage"`` or ``"workers"``.
+    label, about}``, a tuple of those, or a plain text; ``emqlab_widgets.picks`` tells of picks that are texts.
+    ``record(choice)`` runs the case for a choice (a text per pick) and returns the recording; it is called now and
+    whenever the reader picks another case. Instead of it ``recordings`` may hold finished ones, by the picked values
+    joined with ``/``: such a stage needs no kernel. ``predict`` is a list of questions or a callable giving one for a
+    choice: the outcome is then held back until they are answered. ``sources`` maps an executor's name to ``{name,
+    text}`` of the file that ran, or to a list of them where several did: the file of the step is shown.
+    ``divergences`` maps a number to its sentence. ``choice`` and ``step`` say where to open (default: the first
+    options, the last step). ``view`` is ``"stage"``, ``"workers"`` or ``"budgets"``, whose recording has ``cap``. With
+    ``every`` the twin in HTML and text has every key too, as the live stage always has.
 
     A failure of ``record`` is raised here, but shown as a sentence in the widget when a reader's pick causes it.
     """
@@ -38,12 +42,14 @@ class Stage(anywidget.AnyWidget):
 
     title = traitlets.Unicode().tag(sync=True)
     question = traitlets.Unicode().tag(sync=True)
-    view = traitlets.Enum(["stage", "workers"], "stage").tag(sync=True)
+    view = traitlets.Enum(["stage", "workers", "budgets"], "stage").tag(sync=True)
     picks: traitlets.List[Any] = traitlets.List().tag(sync=True)
     choice = traitlets.Dict().tag(sync=True)
     recordings = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
     recording = traitlets.Dict().tag(sync=True)
     step = traitlets.Int(allow_none=True, default_value=None).tag(sync=True)
+    #: The executor whose line in "Show what ran" a code asked for, or an empty text.
+    ran = traitlets.Unicode().tag(sync=True)
     predict: traitlets.List[Any] = traitlets.List(allow_none=True, default_value=None).tag(sync=True)
     sources = traitlets.Dict().tag(sync=True)
     divergences = traitlets.Dict().tag(sync=True)
@@ -61,16 +67,18 @@ class Stage(anywidget.AnyWidget):
         record: Recorder | None = None,
         recordings: Mapping[str, Mapping[str, Any]] | None = None,
         predict: Asked | Callable[[Choice], Asked | None] | None = None,
-        sources: Mapping[str, Mapping[str, str]] | None = None,
+        sources: Mapping[str, Source | Sequence[Source]] | None = None,
         divergences: Mapping[int, str] | Mapping[str, str] | None = None,
         choice: Mapping[str, str] | None = None,
         step: int | None = None,
         view: str = "stage",
+        every: bool = False,
     ) -> None:
         if record is None and recordings is None:
             raise TypeError("a Stage needs record, a callable that runs a choice, or recordings")
         self._record = record
         self._questions = predict
+        self._every = every
         self._listeners: list[Callable[[list[dict[str, Any]]], object]] = []
         super().__init__(
             title=title,
@@ -78,7 +86,7 @@ class Stage(anywidget.AnyWidget):
             view=view,
             picks=normalised(picks),
             recordings=None if recordings is None else {k: _exact(r) for k, r in recordings.items()},
-            sources={name: dict(source) for name, source in (sources or {}).items()},
+            sources=plain(sources or {}),
             divergences={str(number): sentence for number, sentence in (divergences or {}).items()},
         )
         self._run(dict(choice or {}), step)
@@ -88,26 +96,27 @@ class Stage(anywidget.AnyWidget):
     def reopen(self, code: str) -> Stage:
         """Reopen what "Link to this" copied: ``code@step``, or a code alone for the last step.
 
-        Returns the stage itself, so that a cell shows it. Raises ``ValueError`` for a code that is not of
-        this stage, and whatever running the case raises.
+        ``code@step:native`` unfolds "Show what ran" at that executor's line. Returns the stage itself, so that a cell
+        shows it. Raises ``ValueError`` for a code that is not of this stage, and whatever running the case raises.
         """
-        name, at, step = code.rpartition("@")
-        if not at or not step.isdecimal():
-            name, step = code, ""
-        self._run(choice_of(name, slug(self.title), self.picks), int(step) if step else None)
+        name, step, ran = parted(code)
+        if ran and ran not in self.sources:
+            has = " or ".join(f"{one}" for one in self.sources) or "no file to show"
+            raise ValueError(f"{code!r} names {ran!r}, of which there is no file here: after the step comes {has}")
+        self._run(choice_of(name, slug(self.title), self.picks), step, ran)
         return self
 
     def on_answered(self, callback: Callable[[list[dict[str, Any]]], object]) -> None:
         """Call back with the judged answers, ``[{ask, guess, answer, ok}, …]``, each time a reader gives them."""
         self._listeners.append(callback)
 
-    def _run(self, choice: Mapping[str, str], step: int | None) -> None:
+    def _run(self, choice: Mapping[str, str], step: int | None, ran: str = "") -> None:
         """Run a choice and put all of it on show in one message."""
         full = complete(choice, self.picks)
         found = self._found(full)
         questions = [_asked(found, one) for one in self._asked_for(full)]
         with self.hold_sync():
-            self.step = step
+            self.step, self.ran = step, ran
             self.set_trait("predict", questions or None)
             self.recording = found
             self.answered = []
@@ -155,6 +164,8 @@ class Stage(anywidget.AnyWidget):
             differs=tuple((n, self.divergences.get(str(n), "")) for n in differs),
             recording=self.recording,
             questions=tuple(Question(q["ask"], q["about"], tuple(q["options"])) for q in self.predict or ()),
+            budgets=self.view == "budgets",
+            every=self._every,
         )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -164,16 +175,22 @@ class Stage(anywidget.AnyWidget):
         return {**data, "text/html": twin.html(shown), "text/plain": twin.text(shown)}, metadata
 
 
-def open(widget: Stage, code: str) -> Stage:
-    """Reopen a stage where "Link to this" was pressed: ``open(stage, "side-by-side/ghost@4")``.
+def parted(code: str) -> tuple[str, int | None, str]:
+    """A code without its step, the step (None if it has none) and the executor (an empty text if it has none)."""
+    found = re.fullmatch(r"(.*)@([0-9]+)(?::([^:@/]+))?", code, re.DOTALL | re.ASCII)
+    return (found[1], int(found[2]), found[3] or "") if found else (code, None, "")
 
-    See ``Stage.reopen``.
-    """
-    return widget.reopen(code)
+
+def plain(sources: Mapping[str, Source | Sequence[Source]]) -> dict[str, Any]:
+    """Sources as plain dicts and lists."""
+    return {name: dict(one) if isinstance(one, Mapping) else [dict(o) for o in one] for name, one in sources.items()}
 
 
 def _label(pick: Mapping[str, Any], choice: Mapping[str, str]) -> str:
-    option = next(o for o in pick["options"] if o["value"] == choice[pick["name"]])
+    value = choice[pick["name"]]
+    if pick["kind"] in FREE:
+        return value or "none"
+    option = next(o for o in pick["options"] if o["value"] == value)
     return f"{option['label']}: {option['about']}" if option.get("about") else str(option["label"])
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from emqlab.observe.every import every
 from emqlab.observe.moments import (
     Frame,
     Moment,
@@ -27,6 +28,7 @@ from emqlab.observe.moments import (
     verdict,
 )
 from emqlab.teach.predict import Question, answer, deciding, reason
+from emqlab_widgets import chart
 from emqlab_widgets.picture import alt, picture, printable
 
 WIDTH = 110
@@ -38,7 +40,10 @@ SIGN = {"read": "○", "host": "◌", "write": "■", "guard": "═", "reply": "
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a stage has on show. ``picks`` are (label, chosen option), ``differs`` (number, sentence)."""
+    """What a stage has on show. ``picks`` are (label, chosen option), ``differs`` (number, sentence).
+
+    With ``budgets`` the chart of two budgets is part of it, with ``every`` the table of every key.
+    """
 
     title: str
     question: str
@@ -46,6 +51,8 @@ class Shown:
     differs: tuple[tuple[int, str], ...]
     recording: Recording
     questions: tuple[Question, ...]
+    budgets: bool = False
+    every: bool = False
 
 
 def _short(text: str) -> str:
@@ -115,15 +122,30 @@ def _options(question: Question) -> str:
 
 def _run(shown: Shown) -> str:
     recording, columns = shown.recording, moments(shown.recording, whole=True)
-    encoded = b64encode(picture(recording).encode("utf-8", "surrogatepass")).decode("ascii")
     out = [f"<p><b>≠ {number}</b> {_safe(sentence)}</p>" for number, sentence in shown.differs]
-    source = f"data:image/svg+xml;base64,{encoded}"
-    out.append(f'<img alt="{_safe(alt(shown.title, recording))}" style="max-width:100%" src="{source}">')
+    if shown.budgets:
+        out.append(_image(chart.chart(recording), chart.alt(recording)))
+        out.append(_table("The budget after each move.", recording, iter(chart.told(recording)), first="move"))
+    out.append(_image(picture(recording), alt(shown.title, recording)))
     out.append(_table(f"{shown.title}. After the last step.", recording, _ledger_rows(recording, columns)))
     out.append(_table("What was sent, in order.", recording, _trace_rows(recording, columns), first="step"))
+    if shown.every:
+        keys = _table("Every key, before and now.", recording, _every_rows(recording, columns), first="key")
+        out.append(f"<details><summary>Every key</summary>{keys}</details>")
     if shown.questions:
         out.append("<p>Asked beforehand:</p><ul>" + "".join(f"<li>{_safe(s)}</li>" for s in _asked(shown)) + "</ul>")
     return "".join(out)
+
+
+def _image(svg: str, alt_text: str) -> str:
+    encoded = b64encode(svg.encode("utf-8", "surrogatepass")).decode("ascii")
+    source = f"data:image/svg+xml;base64,{encoded}"
+    return f'<img alt="{_safe(alt_text)}" style="max-width:100%" src="{source}">'
+
+
+def _every_rows(recording: Recording, columns: Sequence[Sequence[Moment]]) -> Iterator[tuple[str, list[str]]]:
+    for one in every(recording, columns, -1):
+        yield ("≠ " if any(one.odd) else "") + one.name, list(one.cells)
 
 
 def _safe(text: str) -> str:
@@ -180,10 +202,22 @@ def text(shown: Shown) -> str:
         out.append(f"{executor['title']} ({executor['kind']}): {_where(recording, ms)}")
         out.append(f"  answer: {_short(reply_text(ms[-1].said, recording)) or 'none'}")
         out += [f"  {label(f)}: {_says(recording, f, ms[-1])}" for f in fields(recording, columns)]
+    if shown.budgets:
+        out += ["", "The budget after each move:"]
+        out += [_beside(name, cells, recording) for name, cells in chart.told(recording)]
     out += ["", *_trace_lines(recording, columns)]
+    if shown.every:
+        out += ["", "Every key, before and now:"]
+        out += [_beside(name, cells, recording) for name, cells in _every_rows(recording, columns)]
     if shown.questions:
         out += ["", "Asked beforehand", *_asked(shown)]
     return "\n".join(wrapped for one in out for wrapped in _wrap(one))
+
+
+def _beside(name: str, cells: Sequence[str], recording: Recording) -> str:
+    """One row of a table in a line: the executors' cells after their names."""
+    told = (f"{ex['name']}: {cell}" for ex, cell in zip(recording["executors"], cells, strict=True))
+    return "  ".join([f"  {name}", *told])
 
 
 def _trace_lines(recording: Recording, columns: Sequence[Sequence[Moment]]) -> Iterator[str]:
