@@ -192,6 +192,14 @@ def test_three_columns_share_their_rows(lab: Lab) -> None:
         }
 
 
+def test_a_column_with_a_call_of_its_own_may_show_other_divergences(lab: Lab) -> None:
+    """It names them beside its call, an empty list too; without it they are the case's."""
+    columns = [Column("reap", "scripted", [{"verb": "reap"}], [20]), Column("sweep", "scripted", EXPIRED["when"], [])]
+    reap, sweep, native = record(lab, EXPIRED, columns=[*columns, Column("native", "native")])["executors"]
+    assert list(reap)[4:6] == ["when", "differs"]
+    assert [reap["differs"], sweep["differs"], "differs" in native] == [[20], [], False]
+
+
 def test_rows_of_several_jobs_name_the_job(lab: Lab) -> None:
     """Where a sweep judges more than one job, each row says whose it is."""
     given = [*EXPIRED["given"], corpus.held("active", "@now-3000", corpus.OTHER)]

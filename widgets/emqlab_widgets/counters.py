@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from emqlab import keys
 from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab, open_lab
 from emqlab.observe.counters import COUNTERS, EPOCH, UNTOUCHED, ledger
@@ -69,13 +70,19 @@ def _touches(lab: Lab, verb: str, names: tuple[str, ...]) -> list[list[str]]:
     for executor in (name for name, file in has.items() if file is not None):
         run = lab.run(LEDGER[verb], executor=executor)  # type: ignore[arg-type]
         assert isinstance(run, Run)  # it neither moves a clock nor restarts anything
-        touch = ledger(run, JOB.encode()).touch
-        out.append([touch[name] for name in names])
+        told = ledger(run, JOB.encode())
+        gone = run.after.get(keys.row(run.case.queue, JOB.encode())) is None
+        out.append([_word(told.touch[name], gone) for name in names])
     return out
 
 
-def _cell(touches: tuple[str, ...]) -> str:
-    words = [("–" if touch == UNTOUCHED else touch) for touch in touches]
+def _word(touch: str, gone: bool) -> str:
+    """A touch in the words of the stage's ledger: a row that is gone was deleted, not written."""
+    word = "–" if touch == UNTOUCHED else touch.replace(" and ", ", ")
+    return word.replace("written", "deleted") if gone else word
+
+
+def _cell(words: tuple[str, ...]) -> str:
     return words[0] if len({*words}) == 1 else " / ".join(words)
 
 
