@@ -124,7 +124,8 @@ def _answered(lab: "Lab", when: list[cases.StepJson], executor: str) -> int:
     if isinstance(run, Skipped):
         raise CannotRecord(f"this history can't be run: {run.why}")
     verbs = (step["verb"] for step in when if "verb" in step)
-    tokens = [reply[2] for verb, reply in zip(verbs, run.replies, strict=True) if verb == "claim" and reply]
+    claims = [reply for verb, reply in zip(verbs, run.replies, strict=True) if verb == "claim"]
+    tokens = [reply[2] for reply in claims if isinstance(reply, list) and reply]
     return int(tokens[-1]) if tokens else NO_TOKEN
 
 

@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from emqlab.observe import moments as derived
+from emqlab.observe.every import every
 from emqlab.teach.predict import Question, answer, deciding, judge
 from emqlab_widgets import Stage
 from tests.browser.conftest import LabServer
@@ -55,6 +56,7 @@ ALL_WORDS = """([rec, abouts]) => {
       };
     }),
     differs: keys.map((key) => d.differs(rec, all, key, i)),
+    every: d.every(rec, all, i).map((k) => [k.name, k.cells, k.odd]),
   }));
   const asked = abouts.map((about) => {
     const j = d.judge(rec, {ask: "?", about, options: []}, "dead");
@@ -178,6 +180,7 @@ def words(recording: dict[str, Any], abouts: list[str]) -> dict[str, Any]:
             {
                 "columns": [column(ms, i) for ms in columns],
                 "differs": [list(derived.differs(recording, columns, key, i)) for key in keys],
+                "every": [[k.name, list(k.cells), list(k.odd)] for k in every(recording, columns, i)],
             }
             for i in range(len(columns[0]))
         ],
@@ -188,7 +191,7 @@ def words(recording: dict[str, Any], abouts: list[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_the_browser_and_python_say_the_same_words_at_every_step(page: Page, name: str) -> None:
-    """Verdicts, captions, ledger lines, differences, judgements: one wording, two implementations."""
+    """Verdicts, captions, ledger lines, every key, differences, judgements: one wording, two implementations."""
     recording = RECORDINGS[name]
     what = ["place", "stamp", "reply"]
     what += [
@@ -266,7 +269,7 @@ def test_all_of_it_works_by_keyboard(page: Page) -> None:
     """From pick to link by Tab; arrows, Home and End step; inside the trace up and down step too."""
     mount(page, picks=PICKS, recordings={"bad/1": POISONED, "ghost/1": RECORDINGS["claim/ghost"]}, sources=SOURCES)
     seen = []
-    for _ in range(11):
+    for _ in range(12):
         page.keyboard.press("Tab")
         seen.append(page.evaluate("[document.activeElement.tagName, document.activeElement.textContent.slice(0, 20)]"))
     assert [tag for tag, _ in seen] == [
@@ -276,7 +279,7 @@ def test_all_of_it_works_by_keyboard(page: Page) -> None:
         "BUTTON",
         "INPUT",
         "BUTTON",
-        *["SUMMARY"] * 3,
+        *["SUMMARY"] * 4,
         "BUTTON",
         "BODY",
     ]
@@ -585,7 +588,7 @@ def test_link_to_this_is_a_code_and_a_step(page: Page) -> None:
     stage = mount(page, step=4)
     link = page.get_by_role("button", name="Link to this", exact=True)
     expect(link).to_have_accessible_description(
-        "Copies a code for this case and this step. To come back, paste it into open(widget, …)."
+        "Copies a code for this case and this step. To come back, paste it into emqlab_widgets.open(…)."
     )
     link.click()
     expect(stage.locator("output.code")).to_have_text("Copied: side-by-side/bad-attempts@4")

@@ -7,6 +7,7 @@ import pytest
 
 import emqlab
 from emqlab.observe.case_reader import parse_case
+from emqlab.observe.recording import CannotRecord
 from emqlab.observe.run import Run
 from emqlab.parity.command import judge
 from emqlab.teach import history
@@ -91,6 +92,15 @@ def test_after_a_requeue_that_no_script_does_the_job_is_still_held(lab: emqlab.L
     replies = {name: run(lab, composed, name).json()["replies"][1:] for name in ("scripted", "native")}
     assert replies["scripted"] == [{"unsupported": "requeue"}, {"ok": []}]
     assert replies["native"] == [{"ok": 1}, {"ok": ["JOB0NgWEfAEJfs", "tea", 2]}]
+
+
+def test_a_lapse_needs_a_clock_that_can_be_moved(lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it can't be, a sentence says so, and nothing is made up in its place."""
+    monkeypatch.setattr(type(lab.bench()[0]), "movable", False)
+    with pytest.raises(
+        CannotRecord, match="this history can't be run: the clock of the embedded server can't be moved"
+    ):
+        history.compose(lab, ["claim", "lapse", "claim", "fail"], 3)
 
 
 @pytest.mark.parametrize(

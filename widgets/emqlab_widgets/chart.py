@@ -16,7 +16,7 @@ WRITE = "#a34a00"
 #: Steps that end a move: what comes before them is its deed.
 ENDS = ("promote", "stalled_check")
 NAMES = {"advance": "lapse"}
-LEFT, RIGHT, TOP, BOTTOM, LOW, HIGH = 116, 150, 34, 44, 14, 26
+LEFT, RIGHT, TOP, BOTTOM, LOW, HIGH = 116, 150, 38, 48, 14, 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +111,11 @@ def chart(recording: Recording) -> str:
     for k, (move, _) in enumerate(found.moves):
         x = LEFT + pitch * k
         if found.parted[k]:
-            out.append(f'<rect x="{x}" y="{TOP - 10}" width="{pitch}" height="{floor - TOP + 10}" fill="{PEN}"/>')
+            out.append(f'<rect x="{x}" y="{TOP - 28}" width="{pitch}" height="{floor - TOP + 28}" fill="{PEN}"/>')
             first = k == 0 or not found.parted[k - 1]
-            out.append(_text(x + 4, TOP + 3, "≠", INK) if first else "")
-        out.append(_text(x + pitch // 2, floor + 16, str(k + 1), QUIET, "middle"))
-        out.append(_text(x + pitch // 2, floor + 32, move, INK, "middle"))
+            out.append(_text(x + pitch // 2, TOP - 14, "≠", INK, "middle") if first else "")
+        out.append(_text(x + pitch // 2, floor + 18, str(k + 1), QUIET, "middle"))
+        out.append(_text(x + pitch // 2, floor + 36, move, INK, "middle"))
     for value in range(most + 1):
         y = floor - unit * value
         out.append(f'<path d="M{LEFT} {y}H{ends}" stroke="{LINE}"/>')

@@ -11,6 +11,7 @@ from emqlab.teach.cases.states import CAPS, LEASES, SWEEPS, THEN
 from emqlab.teach.cases.states import lease as lease_case
 from emqlab.teach.predict import Question
 from emqlab_widgets.picks import Choice
+from emqlab_widgets.sources import all_sources_of
 from emqlab_widgets.stage import Stage
 
 TITLES = {"scripted": "the scripts", "native": "the verbs"}
@@ -47,6 +48,7 @@ def lease(lab: Lab | None = None, choice: Mapping[str, str] | None = None, predi
         ],
         record=lambda picked: record(where, case_of(picked), detail="calls", titles=TITLES),
         predict=_questions if predict else None,
+        sources=all_sources_of(("claim", "stalled_check", "complete")),
         divergences={8: DIVERGENCES[8], 13: DIVERGENCES[13]},
         choice={"lease": "5000", **(choice or {})},
     )

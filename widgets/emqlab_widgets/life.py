@@ -5,6 +5,7 @@ from __future__ import annotations
 from emqlab.lab import Lab, open_lab
 from emqlab.observe.recording import record
 from emqlab.teach.cases import LIFE
+from emqlab_widgets.sources import all_sources_of
 from emqlab_widgets.stage import Stage
 
 TITLES = {"scripted": "the scripts", "native": "the verbs"}
@@ -30,6 +31,7 @@ def life(lab: Lab | None = None, choice: str | None = None, step: int | None = 1
             }
         ],
         record=lambda picked: record(where, LIFE[picked["life"]], detail="calls", titles=TITLES),
+        sources=all_sources_of(("enqueue", "claim", "fail", "promote", "stalled_check", "reprocess", "complete")),
         choice=None if choice is None else {"life": choice},
         step=step,
     )

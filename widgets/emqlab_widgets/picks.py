@@ -59,7 +59,8 @@ def complete(choice: Mapping[str, str], picks: Sequence[Pick]) -> Choice:
     out = dict(choice)
     for pick in picks:
         if pick["kind"] in FREE:
-            out.setdefault(pick["name"], pick["default"])
+            value = out.setdefault(pick["name"], pick["default"])
+            out[pick["name"]] = " ".join(value.split()) if pick["kind"] == "moves" else value
             continue
         values = [option["value"] for option in pick["options"]]
         value = out.setdefault(pick["name"], values[0])

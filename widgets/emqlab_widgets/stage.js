@@ -568,19 +568,19 @@ const spentAt = ({ cap }, c, k) => `${c.counter} ${c.spent[k]} of ${cap}${c.died
 function drawBudgets(svg, rec, found, i, left, W, go) {
   const { moves, cap, columns, parted } = found, wide = W - left > 520, right = wide ? 124 : 8;
   const most = Math.max(cap, ...columns.flatMap((c) => c.spent)), unit = Math.max(12, Math.min(24, Math.floor(144 / most)));
-  const pitch = Math.min(72, (W - left - right) / Math.max(1, moves.length)), top = 18, floor = top + unit * most, flat = pitch >= 48;
-  const H = floor + (flat ? 40 : 70), end = left + pitch * moves.length, x = (k) => left + pitch * k, y = (v) => floor - unit * v;
+  const pitch = Math.min(96, (W - left - right) / Math.max(1, moves.length)), top = 34, floor = top + unit * most, flat = pitch >= 48;
+  const H = floor + (flat ? 43 : 74), end = left + pitch * moves.length, x = (k) => left + pitch * k, y = (v) => floor - unit * v;
   const reached = moves.filter(([, to]) => to <= i).length, here = i ? moves.findIndex(([, to]) => to >= i) : -1;
   const later = (k) => (k >= reached ? "later" : "");
   let back = "", front = "";
   moves.forEach(([name], k) => {
-    if (parted[k]) back += `<rect class="both ${later(k)}" x="${x(k)}" y="${top - 12}" width="${pitch}" height="${floor - top + 12}"/>`;
-    if (parted[k] && !parted[k - 1]) front += `<text class="${later(k)}" x="${x(k) + 4}" y="${top}">≠</text>`;
+    if (parted[k]) back += `<rect class="both ${later(k)}" x="${x(k)}" y="${top - 28}" width="${pitch}" height="${floor - top + 28}"/>`;
+    if (parted[k] && !parted[k - 1]) front += `<text class="${later(k)}" x="${x(k) + pitch / 2}" y="${top - 14}" text-anchor="middle">≠</text>`;
     if (k === here) back += `<rect class="here" x="${x(k)}" y="${floor}" width="${pitch}" height="${H - floor}"/>`;
     const mid = x(k) + pitch / 2;
-    front += `<text class="small ${later(k)}" text-anchor="middle" x="${mid}" y="${floor + 15}">${k + 1}</text>` +
-      (flat ? `<text class="${later(k)}" text-anchor="middle" x="${mid}" y="${floor + 32}">${esc(name)}</text>`
-        : `<text class="${later(k)}" text-anchor="end" transform="translate(${mid + 5},${floor + 28}) rotate(-50)">${esc(name)}</text>`);
+    front += `<text class="small ${later(k)}" text-anchor="middle" x="${mid}" y="${floor + 18}">${k + 1}</text>` +
+      (flat ? `<text class="${later(k)}" text-anchor="middle" x="${mid}" y="${floor + 35}">${esc(name)}</text>`
+        : `<text class="${later(k)}" text-anchor="end" transform="translate(${mid + 5},${floor + 31}) rotate(-50)">${esc(name)}</text>`);
   });
   for (let v = 0; v <= most; v++) {
     back += `<path class="rail" d="M${left} ${y(v)}H${end}"/>`;
@@ -647,7 +647,7 @@ function movesPick(p, choose) {
   }
   const what = h("details", { class: "what" }, h("summary", {}, "What each move sends"), h("dl", {}, p.options.map((o) => [h("dt", {}, o.value), h("dd", {}, o.about)])));
   const el = h("fieldset", { class: "moves" }, h("legend", {}, p.label), p.presets.length ? h("label", { class: "pick" }, h("span", {}, "start from"), start) : null,
-    list, h("div", { class: "add", role: "group", "aria-label": "add a move" }, add), h("div", { class: "edit" }, undo, clear, many), what, live);
+    list, h("div", { class: "tools" }, h("div", { class: "add", role: "group", "aria-label": "add a move" }, add), h("div", { class: "edit" }, undo, clear, many)), what, live);
   let drawn = false;
   return { el, set(v) { if (drawn && v === text()) return; drawn = true; moves = v.split(" ").filter(Boolean); draw(); } };
 }
@@ -861,7 +861,7 @@ function render({ model, el }) {
       body.append(h("div", { class: "timebox" }, body.time));
     }
     body.chart = null;
-    if (model.get("view") === "budgets" && !held && rec.cap != null) {
+    if (model.get("view") === "budgets" && !held && rec.cap != null && rec.steps.length) {
       body.budgets = budgets(rec);
       body.chart = svgNode("budgets");
       const key = rec.executors.map((ex, e) => h("span", {}, h("i", { class: `swatch s${e}` }), `${ex.title}: ${body.budgets.columns[e].counter}`));
@@ -911,7 +911,7 @@ function render({ model, el }) {
     const src = model.get("sources") ?? {}, shown = rec.executors.filter((e) => src[e.name]);
     if (!shown.length) return null;
     return h("details", { class: "src", ontoggle: () => follow() }, h("summary", {}, "Show what ran"), h("div", { class: "pair" }, shown.map((e) => {
-      const out = h("output", { class: "code" }), name = h("code"), pre = h("pre", { tabindex: 0 });
+      const out = h("output", { class: "took" }), name = h("code"), pre = h("pre", { tabindex: 0 });
       const link = h("button", { type: "button", title: "Copies a code that opens this file at the line of this step.", onclick: () => copyCode(`${rec.code}@${i}:${e.name}`, out) }, "Link to this line");
       const fig = h("figure", { "data-ex": e.name }, h("figcaption", {}, name, link, out), pre);
       fig.files = [src[e.name]].flat();
@@ -949,11 +949,11 @@ function render({ model, el }) {
   function theCase() {
     if (!rec.case) return null;
     const base = held ? { ...rec.case, differs: undefined } : rec.case;
-    const form = (e) => ({ ...base, ...(e.when && { when: e.when }), ...(e.differs && !held && { differs: e.differs.length ? e.differs : undefined }) });
-    const forms = new Map(rec.executors.map((e) => [caseText(form(e)), e]).reverse());
+    const form = (e) => ({ ...base, ...(e.when && { when: e.when }), ...(e.differs && { differs: e.differs.length ? e.differs : undefined }) });
+    const forms = new Map((held ? rec.executors.slice(0, 1) : rec.executors).map((e) => [caseText(held ? base : form(e)), e]).reverse());
     const several = forms.size > 1 ? h("p", { class: "hint" }, "The columns do not make the same calls, so there is a form for each.") : null;
     return h("details", {}, h("summary", {}, "The case"), h("p", { class: "hint" }, "Save it and run it: ", h("code", {}, "emqlab run case.json")), several, [...forms].reverse().map(([text, e]) => {
-      const pre = h("pre", { tabindex: 0 }, text), out = h("output", { class: "code" }), whose = forms.size > 1 ? ` of ${e.title}` : "";
+      const pre = h("pre", { tabindex: 0 }, text), out = h("output", { class: "took" }), whose = forms.size > 1 ? ` of ${e.title}` : "";
       const copy = h("button", { type: "button", "aria-label": `Copy the case${whose}`, onclick: async () => {
         const done = await copied(text);
         if (!done) getSelection().selectAllChildren(pre);

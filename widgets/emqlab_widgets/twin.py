@@ -123,7 +123,7 @@ def _options(question: Question) -> str:
 def _run(shown: Shown) -> str:
     recording, columns = shown.recording, moments(shown.recording, whole=True)
     out = [f"<p><b>≠ {number}</b> {_safe(sentence)}</p>" for number, sentence in shown.differs]
-    if shown.budgets:
+    if shown.budgets and recording["steps"]:
         out.append(_image(chart.chart(recording), chart.alt(recording)))
         out.append(_table("The budget after each move.", recording, iter(chart.told(recording)), first="move"))
     out.append(_image(picture(recording), alt(shown.title, recording)))
@@ -202,7 +202,7 @@ def text(shown: Shown) -> str:
         out.append(f"{executor['title']} ({executor['kind']}): {_where(recording, ms)}")
         out.append(f"  answer: {_short(reply_text(ms[-1].said, recording)) or 'none'}")
         out += [f"  {label(f)}: {_says(recording, f, ms[-1])}" for f in fields(recording, columns)]
-    if shown.budgets:
+    if shown.budgets and recording["steps"]:
         out += ["", "The budget after each move:"]
         out += [_beside(name, cells, recording) for name, cells in chart.told(recording)]
     out += ["", *_trace_lines(recording, columns)]
