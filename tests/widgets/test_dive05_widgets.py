@@ -159,11 +159,13 @@ def test_a_restart_is_a_stall_to_the_script_only(
     assert (ends(stage), stalled(stage)) == (places, counts)
 
 
-def test_the_restart_says_what_a_restart_is_here(lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The embedded server has no process of its own to end, and does not pretend to."""
-    assert "draws a new run_id" in widgets.restart(lab).question
-    monkeypatch.setattr(type(lab.server), "name", "valkey")
-    assert "ended and started again" in widgets.restart(lab).question
+def test_the_restart_shows_the_file_of_its_step(lab: emqlab.Lab) -> None:
+    """A claim's and a sweep's, for each executor; and it says what a restart is on either server."""
+    stage = widgets.restart(lab)
+    files = {name: [source["name"] for source in sources] for name, sources in stage.sources.items()}
+    assert files == {"scripted": ["claim.lua", "sweep_stalled.lua"], "native": ["claim.py", "stalled_check.py"]}
+    assert "ended and started again" in stage.question
+    assert "draws a new run_id" in stage.question
 
 
 TOKEN = {"complete", "fail", "delay", "requeue", "extend", "extends"}

@@ -11,15 +11,17 @@ from emqlab.teach.cases.recovery import CAPS, LOSSES
 from emqlab.teach.cases.recovery import restart as restart_case
 from emqlab.teach.predict import Question
 from emqlab_widgets.picks import Choice
+from emqlab_widgets.sources import all_sources_of
 from emqlab_widgets.stage import Stage
 
 TITLES = {"scripted": "the scripts", "native": "the verbs"}
 _LABELS = {"once": "once", "twice": "twice", "none": "not at all"}
 _CAPS = {1: "1: the first stall kills (the default)", 2: "2: one stall is forgiven"}
-#: What a restart is, by the server's name.
-_REAL = "The server process is ended and started again on the same data, which takes a moment."
-_EMBEDDED = (
-    "The embedded server lives in this process: it keeps its data and draws a new run_id, as a new process would."
+#: What a restart is; the same words on every server, for a lesson is recorded on one and run on another.
+_QUESTION = (
+    "A worker holds the job when the server goes down and comes back. Was that a stall? (A real server's process is "
+    "ended and started again. The embedded one has none: it keeps its data and draws a new run_id, as a new process "
+    "would.)"
 )
 
 
@@ -34,8 +36,7 @@ def restart(lab: Lab | None = None, choice: Mapping[str, str] | None = None, pre
     where = open_lab("embedded") if lab is None else lab
     return Stage(
         title="Restart",
-        question="A worker holds the job when the server goes down and comes back. Was that a stall? "
-        + (_EMBEDDED if where.server.name == "embedded" else _REAL),
+        question=_QUESTION,
         picks=[
             {
                 "name": "restarts",
@@ -52,6 +53,7 @@ def restart(lab: Lab | None = None, choice: Mapping[str, str] | None = None, pre
             where, restart_case(picked["restarts"], int(picked["max_stalled"])), detail="calls", titles=TITLES
         ),
         predict=_questions if predict else None,
+        sources=all_sources_of(("claim", "stalled_check")),
         divergences={8: DIVERGENCES[8], 15: DIVERGENCES[15]},
         choice=choice,
     )
