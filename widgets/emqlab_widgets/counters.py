@@ -20,7 +20,8 @@ from emqlab_widgets.sources import sources_of
 from emqlab_widgets.stage import Stage
 from emqlab_widgets.table import Table
 
-_LABELS = {"stalled_check": "the sweep", "reap": "reap, a script only", "requeue": "requeue, a verb only"}
+_ONLY = {"reap": ", a script only", "requeue": ", a verb only"}
+_LABELS = {"stalled_check": "the sweep", **{verb: verb + only for verb, only in _ONLY.items()}}
 _DELTAS = ("0", "+1", "−1", "deleted")
 
 
@@ -58,7 +59,10 @@ def counter_table(lab: Lab | None = None) -> Table:
     """
     where = open_lab("embedded") if lab is None else lab
     names = (*COUNTERS, EPOCH)
-    rows = [(verb, *(_cell(one) for one in zip(*_touches(where, verb, names), strict=True))) for verb in LEDGER]
+    rows = [
+        (verb + _ONLY.get(verb, ""), *(_cell(one) for one in zip(*_touches(where, verb, names), strict=True)))
+        for verb in LEDGER
+    ]
     return Table("Who touches which counter, script / verb where they part", ("", *names), rows)
 
 

@@ -62,7 +62,7 @@ def _dies_on_one(runs: list[Run], most: int) -> Verdict:
             )
     scripted, native = (newest(jobs_at_end(run), "state") for run in runs)
     attempts, failures = newest(jobs_at_end(runs[0]), "attempts"), newest(jobs_at_end(runs[1]), "failures")
-    counted = f"the script compared attempts, {attempts}, the verb failures, {failures}"
+    counted = f"the script compared attempts {attempts}, the verb failures {failures}"
     if (scripted == "dead") is not (native == "dead"):
         return yes(f"One failure, max_attempts {most}: the script's job is {scripted}, the verb's {native}; {counted}.")
     return no(
