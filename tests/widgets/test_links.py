@@ -39,6 +39,13 @@ def test_what_link_to_this_copies_comes_back(lab: emqlab.Lab) -> None:
         assert (again.recording, again.step) == (made.recording, 1)
 
 
+def test_every_widget_has_a_code() -> None:
+    """A new stage is opened by its code as soon as it is there."""
+    stages = {name for name in widgets.__all__ if getattr(widgets, name).__annotations__.get("return") == "Stage"}
+    assert "two_budgets" in stages
+    assert stages - {"open"} <= set(WIDGETS.values())
+
+
 def test_a_code_may_name_the_line_that_ran(lab: emqlab.Lab) -> None:
     """After the step comes the executor whose file is unfolded; one without a file is told who has one."""
     stage = widgets.open("transition/claim@4:native", lab=lab)

@@ -150,7 +150,7 @@ CAP: dict[str, Any] = {"name": "cap", "options": ["1", "2"]}
         ([MOVES, CAP], "any/claim claim/2", {"moves": "claim claim", "cap": "2"}),
         ([MOVES, CAP], "any//1", {"moves": "", "cap": "1"}),
         ([CAP, MOVES], "any/2/claim", {"moves": "claim", "cap": "2"}),
-        ([{**MOVES, "kind": "plan"}, CAP], "any/a 1/2 b/1", {"moves": "a 1/2 b", "cap": "1"}),
+        ([{**MOVES, "kind": "plan"}, CAP], "any/A at 5 s/1", {"moves": "A at 5 s", "cap": "1"}),
     ],
 )
 def test_a_free_text_is_a_part_of_a_code(picks: list[Any], code: str, choice: dict[str, str]) -> None:

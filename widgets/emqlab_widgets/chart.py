@@ -136,7 +136,7 @@ def _line(found: Budgets, column: Spent, k: int, pitch: int, unit: int, floor: i
     dash = ' stroke-dasharray="6 4"' if k else ""
     out = [f'<path d="{way}" fill="none" stroke="{_colour(k)}" stroke-width="2.5"{dash}/>']
     if column.died is not None:
-        x, y = LEFT + pitch * column.died - pitch // 2 + (k * 14 - 7) * _same(found), ys[column.died]
+        x, y = LEFT + pitch * column.died - pitch // 2 + (k * 18 - 9) * _same(found), ys[column.died]
         out.append(
             f'<g><circle cx="{x}" cy="{y}" r="8" fill="#ffffff" stroke="{NO}"/>'
             f'<text x="{x}" y="{y + 4}" text-anchor="middle" font-weight="bold" fill="{NO}">†</text></g>'

@@ -9,17 +9,18 @@ from typing import Any
 Choice = dict[str, str]
 Pick = Mapping[str, Any]
 
-#: Kinds of picks whose value is a text of the reader's own; what it may be is the recorder's to say.
-FREE = ("moves", "plan")
+#: Kinds of picks that take any other text too, without a slash: the recorder says whether it can be run.
+FREE = ("plan", "moves")
 KINDS = ("select", "radio", *FREE)
 
 
 def normalised(picks: Sequence[Pick]) -> list[dict[str, Any]]:
     """Picks in full: every option a dict ``{value, label, about}``.
 
-    A free text (kind ``"moves"`` or ``"plan"``) has a ``default``, and keeps what else its kind needs: ``"moves"`` has
-    a move an option, ``presets`` (options too, a whole text each) and ``most``, how many moves there may be. Raises
-    ``ValueError`` for a pick without options, of an unknown kind, or with a name or value twice.
+    A pick of kind ``plan`` or ``moves`` takes any other text too, without a slash: the recorder says whether it can be
+    run. The options of ``moves`` are the moves that such a text is made of; it has a ``default``, ``presets`` (a whole
+    text each) and ``most``, how many moves there may be. Raises ``ValueError`` for a pick without options, of an
+    unknown kind, or with a name or value twice.
     """
     out = [_pick(pick) for pick in picks]
     if len({pick["name"] for pick in out}) < len(out):
@@ -28,17 +29,16 @@ def normalised(picks: Sequence[Pick]) -> list[dict[str, Any]]:
 
 
 def _pick(pick: Pick) -> dict[str, Any]:
-    kind, options = pick.get("kind", "select"), [_option(one) for one in pick.get("options", ())]
+    kind, options = pick.get("kind", "select"), [_option(one) for one in pick["options"]]
     if kind not in KINDS:
         raise ValueError(f"pick {pick['name']!r} is of kind {kind!r}, not one of {', '.join(KINDS)}")
-    if (not options and kind not in FREE) or len({option["value"] for option in options}) < len(options):
+    if not options or len({option["value"] for option in options}) < len(options):
         raise ValueError(f"pick {pick['name']!r} has no option, or one twice")
     out = {"name": pick["name"], "label": pick.get("label", pick["name"]), "kind": kind, "options": options}
-    if kind not in FREE:
+    if kind != "moves":
         return out
-    more = {name: value for name, value in pick.items() if name not in out}
     presets = [_option(one) for one in pick.get("presets", ())]
-    return {**out, **more, "presets": presets, "default": pick.get("default", "")}
+    return {**out, "presets": presets, "default": pick.get("default", ""), "most": pick.get("most", 12)}
 
 
 def _option(option: Mapping[str, str] | Sequence[str] | str) -> dict[str, str]:
@@ -58,15 +58,18 @@ def complete(choice: Mapping[str, str], picks: Sequence[Pick]) -> Choice:
     """
     out = dict(choice)
     for pick in picks:
-        if pick["kind"] in FREE:
-            value = out.setdefault(pick["name"], pick["default"])
-            out[pick["name"]] = " ".join(value.split()) if pick["kind"] == "moves" else value
-            continue
         values = [option["value"] for option in pick["options"]]
-        value = out.setdefault(pick["name"], values[0])
-        if value not in values:
+        value = out.setdefault(pick["name"], pick.get("default", values[0]))
+        if value not in values and not _free(pick, value):
             raise ValueError(f"{pick['name']} has no option {value!r}; it has {', '.join(values)}")
+        if pick["kind"] == "moves":
+            out[pick["name"]] = " ".join(value.split())
     return out
+
+
+def _free(pick: Pick, value: object) -> bool:
+    """Whether the pick takes a text that is none of its options."""
+    return pick["kind"] in FREE and isinstance(value, str) and "/" not in value
 
 
 def code_of(choice: Mapping[str, str], picks: Sequence[Pick]) -> str:
@@ -91,7 +94,9 @@ def choice_of(code: str, name: str, picks: Sequence[Pick]) -> Choice:
 
 def _read(rest: str, picks: Sequence[Pick]) -> Choice | None:
     pick, *others = picks
-    for value in _beginnings(rest, pick):
+    values = [option["value"] for option in pick["options"]]
+    text = rest.partition("/")[0] if others else rest
+    for value in [*values, *([text] if _free(pick, text) else [])]:
         if not others and rest == value:
             return {pick["name"]: value}
         if others and rest.startswith(f"{value}/"):
@@ -99,13 +104,6 @@ def _read(rest: str, picks: Sequence[Pick]) -> Choice | None:
             if found is not None:
                 return {pick["name"]: value, **found}
     return None
-
-
-def _beginnings(rest: str, pick: Pick) -> list[str]:
-    """What this pick's part of a code may be: an option, or of a free text all that ends where a part may end."""
-    if pick["kind"] not in FREE:
-        return [option["value"] for option in pick["options"]]
-    return [rest, *(rest[:at] for at, sign in enumerate(rest) if sign == "/")]
 
 
 def slug(title: str) -> str:

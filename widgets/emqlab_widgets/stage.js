@@ -569,7 +569,7 @@ const spentAt = ({ cap }, c, k) => `${c.counter} ${c.spent[k]} of ${cap}${c.died
 function drawBudgets(svg, rec, found, i, left, W, go) {
   const { moves, cap, columns, parted } = found, wide = W - left > 520, right = wide ? 124 : 8;
   const most = Math.max(cap, ...columns.flatMap((c) => c.spent)), unit = Math.max(12, Math.min(24, Math.floor(144 / most)));
-  const pitch = Math.min(96, (W - left - right) / Math.max(1, moves.length)), top = 34, floor = top + unit * most, flat = pitch >= 48;
+  const pitch = Math.min(96, (W - left - right) / Math.max(1, moves.length)), top = parted.includes(true) ? 34 : 16, floor = top + unit * most, flat = pitch >= 48;
   const H = floor + (flat ? 43 : 74), end = left + pitch * moves.length, x = (k) => left + pitch * k, y = (v) => floor - unit * v;
   const reached = moves.filter(([, to]) => to <= i).length, here = i ? moves.findIndex(([, to]) => to >= i) : -1;
   const later = (k) => (k >= reached ? "later" : "");
@@ -594,7 +594,7 @@ function drawBudgets(svg, rec, found, i, left, W, go) {
     const way = (to) => `M${left} ${y(c.spent[0]) + 3 * e}${c.spent.slice(1, to + 1).map((v) => `V${y(v) + 3 * e}h${pitch}`).join("")}`;
     back += `<path class="spent s${e} later" d="${way(moves.length)}"/><path class="spent s${e}" d="${way(reached)}"/>`;
     if (c.died === null) return;
-    const cx = x(c.died) - pitch / 2 + (one ? 14 * e - 7 : 0), cy = y(c.spent[c.died]) + 3 * e;
+    const cx = x(c.died) - pitch / 2 + (one ? 18 * e - 9 : 0), cy = y(c.spent[c.died]) + 3 * e;
     front += `<g class="dead ${later(c.died - 1)}"><title>dead</title><circle cx="${cx}" cy="${cy}" r="8"/><text text-anchor="middle" x="${cx}" y="${cy + 4}">†</text></g>`;
   });
   if (wide) columns.map((c, e) => [y(c.spent.at(-1)) + 3 * e, c, e]).sort((a, b) => a[0] - b[0]).reduce((low, [at, c, e]) => {
@@ -648,7 +648,7 @@ function movesPick(p, choose) {
   }
   const what = h("details", { class: "what" }, h("summary", {}, "What each move sends"), h("dl", {}, p.options.map((o) => [h("dt", {}, o.value), h("dd", {}, o.about)])));
   const el = h("fieldset", { class: "moves" }, h("legend", {}, p.label), p.presets.length ? h("label", { class: "pick" }, h("span", {}, "start from"), start) : null,
-    list, h("div", { class: "tools" }, h("div", { class: "add", role: "group", "aria-label": "add a move" }, add), h("div", { class: "edit" }, undo, clear, many)), what, live);
+    list, h("div", { class: "kit" }, h("div", { class: "add", role: "group", "aria-label": "add a move" }, add), h("div", { class: "edit" }, undo, clear, many)), what, live);
   let drawn = false;
   return { el, set(v) { if (drawn && v === text()) return; drawn = true; moves = v.split(" ").filter(Boolean); draw(); } };
 }
@@ -853,6 +853,9 @@ function render({ model, el }) {
     const side = h("div", { class: "side", ...hide }, h("div", { class: "head" }, h("p", { class: "name" }, "step"), big, asks), h("div", { class: "said" }), h("div", { class: "railbox" }, h("div", {}, railLabels())),
       h("div", { class: "ledger" }, rows.map((f, k) => lab(f, label(f), gap(k)))));
     const stage = h("div", { class: "stage", "data-n": n, style: `--n:${n}` }, side, columns.map((c) => c.el));
+    const charted = model.get("view") === "budgets" && !held && rec.cap != null && rec.steps.length > 0;
+    body.chart = charted ? svgNode("budgets") : null;
+    body.budgets = charted ? budgets(rec) : null;
     // What the reader has unfolded stays so when another pick brings another run.
     const unfolded = [...body.querySelectorAll("footer details[open] > summary")].map((s) => s.textContent);
     body.replaceChildren();
@@ -861,15 +864,13 @@ function render({ model, el }) {
       body.time = svgNode("timespace");
       body.append(h("div", { class: "timebox" }, body.time));
     }
-    body.chart = null;
-    if (model.get("view") === "budgets" && !held && rec.cap != null && rec.steps.length) {
-      body.budgets = budgets(rec);
-      body.chart = svgNode("budgets");
-      const key = rec.executors.map((ex, e) => h("span", {}, h("i", { class: `swatch s${e}` }), `${ex.title}: ${body.budgets.columns[e].counter}`));
-      body.append(h("div", { class: "chartbox", ...hide }, h("p", { class: "key" }, key, h("span", {}, h("b", {}, "†"), " dead")), body.chart));
-    }
     body.append(stage, held ? h("p", { class: "waiting" }, "Answer first. Then the run shows every command, in order.") : traceTable(), foot());
     body.querySelectorAll("footer summary").forEach((s) => { s.parentNode.open = unfolded.includes(s.textContent); });
+    if (body.chart) stage.before(chartBox());
+  }
+  function chartBox() {
+    const swatch = (ex, e) => h("span", {}, h("i", { class: `swatch s${e}` }), `${ex.title}: ${body.budgets.columns[e].counter}`);
+    return h("div", { class: "chartbox", "aria-hidden": "true" }, h("p", { class: "lines" }, rec.executors.map(swatch), h("span", {}, h("b", {}, "†"), " dead")), body.chart);
   }
   function aboutCase(n) {
     const div = model.get("divergences") ?? {}, d = [...new Set([rec.case, ...rec.executors].flatMap((x) => x?.differs ?? []))];
@@ -1037,6 +1038,8 @@ function render({ model, el }) {
   function draw() {
     const n = columns.length, size = root.clientWidth;
     root.classList.toggle("narrow", size < (n === 1 ? 560 : 116 + n * 235));
+    const chart = body.chart?.parentElement, edge = columns[0].svg.parentElement.getBoundingClientRect().left;
+    if (chart?.clientWidth) drawBudgets(body.chart, rec, body.budgets, i, Math.max(112, edge - chart.getBoundingClientRect().left), chart.clientWidth, (to) => { stop(); go(to); });
     columns.forEach((c, e) => {
       const W = c.svg.parentElement.clientWidth;
       if (W) drawRails(c.svg, rec, layout, all[e][i], W, ofCalls(rec) ? all[e][Math.max(0, i - 1)].clock : rec.now_ms);
@@ -1046,8 +1049,6 @@ function render({ model, el }) {
     });
     const fill = columns[0].svg.parentElement, box = body.time?.parentElement;
     if (box?.clientWidth) drawTime(body.time, rec, all[0], i, fill.getBoundingClientRect().left - box.getBoundingClientRect().left, box.clientWidth, go);
-    const chart = body.chart?.parentElement;
-    if (chart?.clientWidth) drawBudgets(body.chart, rec, body.budgets, i, Math.max(112, fill.getBoundingClientRect().left - chart.getBoundingClientRect().left), chart.clientWidth, (to) => { stop(); go(to); });
   }
   function play() {
     if (i === rec.steps.length) go(0, true);

@@ -12,7 +12,7 @@ import traitlets
 
 from emqlab.teach.predict import Question, answer
 from emqlab_widgets import twin
-from emqlab_widgets.picks import FREE, Choice, choice_of, code_of, complete, normalised, slug
+from emqlab_widgets.picks import Choice, choice_of, code_of, complete, normalised, slug
 
 Recorder = Callable[[Choice], Mapping[str, Any]]
 Asked = Sequence[Question | Mapping[str, Any]]
@@ -188,9 +188,9 @@ def plain(sources: Mapping[str, Source | Sequence[Source]]) -> dict[str, Any]:
 
 def _label(pick: Mapping[str, Any], choice: Mapping[str, str]) -> str:
     value = choice[pick["name"]]
-    if pick["kind"] in FREE:
+    if pick["kind"] == "moves":
         return value or "none"
-    option = next(o for o in pick["options"] if o["value"] == value)
+    option = next((o for o in pick["options"] if o["value"] == value), {"label": value})
     return f"{option['label']}: {option['about']}" if option.get("about") else str(option["label"])
 
 

@@ -124,9 +124,9 @@ def _run(shown: Shown) -> str:
     recording, columns = shown.recording, moments(shown.recording, whole=True)
     out = [f"<p><b>≠ {number}</b> {_safe(sentence)}</p>" for number, sentence in shown.differs]
     if shown.budgets and recording["steps"]:
-        out.append(_image(chart.chart(recording), chart.alt(recording)))
+        out.append(_image(chart.alt(recording), chart.chart(recording)))
         out.append(_table("The budget after each move.", recording, iter(chart.told(recording)), first="move"))
-    out.append(_image(picture(recording), alt(shown.title, recording)))
+    out.append(_image(alt(shown.title, recording), picture(recording)))
     out.append(_table(f"{shown.title}. After the last step.", recording, _ledger_rows(recording, columns)))
     out.append(_table("What was sent, in order.", recording, _trace_rows(recording, columns), first="step"))
     if shown.every:
@@ -137,10 +137,9 @@ def _run(shown: Shown) -> str:
     return "".join(out)
 
 
-def _image(svg: str, alt_text: str) -> str:
+def _image(words: str, svg: str) -> str:
     encoded = b64encode(svg.encode("utf-8", "surrogatepass")).decode("ascii")
-    source = f"data:image/svg+xml;base64,{encoded}"
-    return f'<img alt="{_safe(alt_text)}" style="max-width:100%" src="{source}">'
+    return f'<img alt="{_safe(words)}" style="max-width:100%" src="data:image/svg+xml;base64,{encoded}">'
 
 
 def _every_rows(recording: Recording, columns: Sequence[Sequence[Moment]]) -> Iterator[tuple[str, list[str]]]:
