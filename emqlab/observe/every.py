@@ -34,7 +34,7 @@ def every(recording: Recording, columns: Sequence[Sequence[Moment]], step: int) 
     for path in _paths(recording, [state for m in now for state in (m.since, m.state)]):
         values = [(_at(m.since, path), _at(m.state, path)) for m in now]
         odd = odd_ones([value for _, value in values])
-        cells = tuple(_cell(recording, path, was, value, one) for (was, value), one in zip(values, odd, strict=True))
+        cells = tuple(_cell(recording, path, *one) for one in zip(now, values, odd, strict=True))
         out.append(KeyLine(_name(recording, path), cells, odd))
     return out
 
@@ -83,18 +83,18 @@ def _name(recording: Recording, path: _Path) -> str:
     return short_ids(f"{name} {field}" if field else name)
 
 
-def _cell(recording: Recording, path: _Path, was: str | None, now: str | None, odd: bool) -> str:
-    old, new = (_shown(recording, path, value) for value in (was, now))
-    text = new if was == now else f"{old} → {new}"
+def _cell(recording: Recording, path: _Path, m: Moment, values: tuple[str | None, str | None], odd: bool) -> str:
+    old, new = (_shown(recording, path, value, m) for value in values)
+    text = new if values[0] == values[1] else f"{old} → {new}"
     return f"{text}, differs" if odd else text
 
 
-def _shown(recording: Recording, path: _Path, value: str | None) -> str:
+def _shown(recording: Recording, path: _Path, value: str | None, m: Moment) -> str:
     group, key, field = path
     if value is None:
         return "absent"
     if group == "sets":
         return brief(value, recording)
     named = "lease_epoch" if group == "rows" and field == "lease_epoch" else ""
-    text = show(value, f"row/{named}" if group == "rows" else f"{group}/{key}", recording)
+    text = show(value, f"row/{named}" if group == "rows" else f"{group}/{key}", recording, m)
     return text if len(text) <= 160 else text[:159] + "…"

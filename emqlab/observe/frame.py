@@ -9,7 +9,7 @@ from emqlab.observe.state import State
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame, its fields as FRAMES.md names them; ``clock`` in ms since 1970.
+    """One frame, its fields as FRAMES.md names them; ``clock`` in ms since 1970, ``epoch`` a restart's new run_id.
 
     ``word``, ``at`` (which entry of ``when``) and ``member`` (the job, in a sweep or the like) say which row it is;
     they line frames up and are not part of the recording.
@@ -28,6 +28,7 @@ class Frame:
     patch: State | None = None
     by: str | None = None
     clock: int | None = None
+    epoch: str | None = None
     token: str | None = None
     line: int | None = None
 
@@ -43,6 +44,7 @@ class Frame:
             "patch": self.patch or None,
             "by": self.by,
             "clock": self.clock,
+            "epoch": self.epoch,
             "token": self.token,
             "line": self.line,
             "note": self.note,

@@ -83,12 +83,15 @@ def _delta(was: str | None, now: str | None) -> str:
     return f"+{by}" if by > 0 else f"−{-by}"
 
 
-def show(value: str | None, field: str, recording: Recording) -> str:
-    """How a stored text reads in the ledger; a list of plain words without its quotes, as in a reply."""
+def show(value: str | None, field: str, recording: Recording, m: Moment | None = None) -> str:
+    """How a stored text reads in the ledger; a list of plain words without its quotes, as in a reply.
+
+    Whether an epoch is this one is a question of the moment ``m``; without one it is asked of the beginning.
+    """
     if value is None:
         return "0" if field.startswith("metrics/") else "absent"
     if field == "row/lease_epoch":
-        return "this epoch" if value == recording["run_id"] else "earlier epoch"
+        return "this epoch" if value == (recording["run_id"] if m is None else m.epoch) else "earlier epoch"
     if field.startswith("other/") and _WORDS.fullmatch(value):
         return value.replace('"', "")
     return value if value != "" else '""'

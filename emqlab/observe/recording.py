@@ -1,6 +1,8 @@
 """A case, run on each executor and told as one recording: the JSON that widgets draw (stage/FRAMES.md)."""
 
+import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,8 @@ _LEAST = (-5_000, 5_000)
 #: Scores further away than this (ms) are no times that a rail could show.
 _FAR = 366 * 86_400_000
 
+_EPOCH = re.compile(r"[0-9a-f]{40}")
+
 JobRow = tuple[str, str, str]
 
 
@@ -36,11 +40,15 @@ class CannotRecord(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, the executor that runs it, and its own ``when`` (the case's, unless given)."""
+    """One column: its name, the executor that runs it, and its own ``when`` (the case's, unless given).
+
+    ``differs`` are the divergences that a case with this ``when`` shows, where they are not those of the case.
+    """
 
     name: str
     executor: str
     when: Sequence[Mapping[str, Any]] | None = None
+    differs: Sequence[int] | None = None
 
 
 def record(
@@ -60,7 +68,9 @@ def record(
     ``executors`` names the columns where ``columns`` does not. ``subject`` is the id it is about, else found in the
     case; ``code`` its link (the case's name unless given); ``axis`` the ms around ``now_ms`` that the rails show, else
     wide enough for every score and clock; ``titles`` replaces columns' titles. ``detail="calls"`` tells one frame a
-    transition. Raises BadCase, CannotRecord, ValueError (no column, or two of one name), ServerLost.
+    transition. ``run_id`` is the epoch at the beginning; where a server restarts anew for each column, a later column's
+    epochs go by the names that the first one's have, so that the same epoch of a case is the same text. Raises BadCase,
+    CannotRecord, ValueError (no column, or two of one name), ServerLost.
     """
     case = _checked(case, executors, detail, axis)
     source = dict(case.source)
@@ -77,13 +87,16 @@ def record(
         "case": {name: value for name, value in source.items() if name not in ("expect", "servers")},
         "queue": shown(first.case.queue),
         "now_ms": first.now_ms,
-        "run_id": first.run_id,
+        "run_id": first.epochs[0],
         "subject": shown(about),
         "axis": list(axis) if axis is not None else _axis(runs, told),
         "before": state_of(first.before, first.case.queue),
         "steps": steps,
         "executors": [
-            _executor(column, run, [frame.json(step) for frame, step in zip(mine, names, strict=True)], titles)
+            _renamed(
+                _executor(column, run, [frame.json(step) for frame, step in zip(mine, names, strict=True)], titles),
+                dict(zip(run.epochs, first.epochs, strict=False)),
+            )
             for column, run, mine, names in zip(chosen, runs, told, ids, strict=True)
         ],
     }
@@ -174,6 +187,15 @@ def _walked(column: Sequence[Frame], rows: Sequence[tuple[int, JobRow]], names: 
 # -- a column
 
 
+def _renamed(told: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A column with its epochs by other names."""
+    if all(name == other for name, other in names.items()):
+        return told
+    text = _EPOCH.sub(lambda found: names.get(found[0], found[0]), json.dumps(told))
+    renamed: dict[str, Any] = json.loads(text)
+    return renamed
+
+
 def _executor(column: Column, run: Run, told: list[dict[str, Any]], titles: Mapping[str, str] | None) -> dict[str, Any]:
     native = column.executor == "native"
     verbs = [done for done in run.trace if done.step.verb is not None]
@@ -186,6 +208,8 @@ def _executor(column: Column, run: Run, told: list[dict[str, Any]], titles: Mapp
     }
     if column.when is not None:
         out["when"] = [dict(step) for step in column.when]
+        if column.differs is not None:
+            out["differs"] = list(column.differs)
     return {**out, "frames": told, "reply": reply_of(verbs[-1].reply) if verbs else None}
 
 

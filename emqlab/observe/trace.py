@@ -59,6 +59,7 @@ class _Telling:
         self.patches: dict[int, State] = {}
         self._copy = copy
         self._clock = run.now_ms
+        self._epochs = list(run.epochs[1:])
         self.state = state_of(run.before, self.queue)
         self._parts: dict[bytes, State] = {name: part_of(name, key, self.queue) for name, key in run.before.items()}
         copy.fill(run.before, self.queue, run.now_ms)
@@ -154,13 +155,14 @@ class _Telling:
     # -- the world
 
     def _world(self, done: Done) -> Frame:
-        command = done.sent
+        command, epoch = done.sent, None
         if command is not None:
             step, word, note = words.raw_command(command, done.reply)
         elif done.step.advance_ms is not None:
             step, word, note = words.advanced(done.step.advance_ms)
         else:
             step, word, note = words.restarted()
+            epoch = self._epochs.pop(0)
         writes, patch = self._seen_anew(done)
         return Frame(
             step=step,
@@ -173,6 +175,7 @@ class _Telling:
             writes=writes,
             patch=patch,
             clock=self._moved(done.clock_ms),
+            epoch=epoch,
         )
 
     def _seen_anew(self, done: Done) -> tuple[tuple[str, ...], State | None]:

@@ -26,7 +26,7 @@ class Moment:
     reply a reader may know by now: a verb's at its end, a whole call's at its own step. ``wrote``: whether the
     transition now running, or last answered, has changed anything. ``clock`` is in ms. ``since`` is the state
     that a reader compares with: the one before the run, in a recording of whole calls the one before this
-    step; ``reads`` and ``writes`` are the slots touched since then.
+    step; ``reads`` and ``writes`` are the slots touched since then. ``epoch`` is the run_id in force.
     """
 
     state: State
@@ -42,6 +42,7 @@ class Moment:
     clock: int
     started: bool
     ended: bool
+    epoch: str
 
     @property
     def settled(self) -> bool:
@@ -80,7 +81,7 @@ def _walk(recording: Recording, executor: Mapping[str, Any], *, each: bool) -> l
     frames: Sequence[Frame] = executor["frames"]
     none: frozenset[str] = frozenset()
     start, now = recording["before"], recording["now_ms"]
-    m = Moment(start, start, None, None, None, none, none, 0, 0, False, now, False, False)
+    m = Moment(start, start, None, None, None, none, none, 0, 0, False, now, False, False, recording["run_id"])
     out, taken = [m], 0
     for step in recording["steps"]:
         frame = frames[taken] if taken < len(frames) and frames[taken]["step"] == step["id"] else None
@@ -116,6 +117,7 @@ def _after(m: Moment, frame: Frame | None, *, ended: bool, reply: Mapping[str, A
         clock=f["clock"] if f.get("clock") is not None else m.clock,
         started=m.started or frame is not None,
         ended=ended,
+        epoch=f.get("epoch") or m.epoch,
     )
 
 

@@ -92,7 +92,7 @@ def answer(recording: Recording, about: str) -> str:
     found = line(recording, asked.field, end)
     if found.deleted:
         return "deleted"
-    shown = show(found.now, asked.field, recording)
+    shown = show(found.now, asked.field, recording, end)
     if asked.what == "value":
         return shown
     return found.delta or (shown if found.changed else "0")

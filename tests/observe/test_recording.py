@@ -11,7 +11,7 @@ from emqlab.lab import Lab, open_lab
 from emqlab.observe.case import BadCase
 from emqlab.observe.case_reader import parse_case
 from emqlab.observe.merge import supersequence
-from emqlab.observe.moments import moments, verdict
+from emqlab.observe.moments import line, moments, show, verdict
 from emqlab.observe.recording import CannotRecord, Column, record
 from tests.observe import corpus
 
@@ -190,6 +190,28 @@ def test_three_columns_share_their_rows(lab: Lab) -> None:
         assert {"clock", "select", "back", "state", "reply"} <= {
             frame["step"].partition("#")[0] for frame in column["frames"]
         }
+
+
+def test_a_column_with_a_call_of_its_own_may_show_other_divergences(lab: Lab) -> None:
+    """It names them beside its call, an empty list too; without it they are the case's."""
+    columns = [Column("reap", "scripted", [{"verb": "reap"}], [20]), Column("sweep", "scripted", EXPIRED["when"], [])]
+    reap, sweep, native = record(lab, EXPIRED, columns=[*columns, Column("native", "native")])["executors"]
+    assert list(reap)[4:6] == ["when", "differs"]
+    assert [reap["differs"], sweep["differs"], "differs" in native] == [[20], [], False]
+
+
+def test_a_restart_makes_this_epoch_an_earlier_one(lab: Lab) -> None:
+    """A stamp is of this epoch until the server restarts; the next claim's is of the new one."""
+    waits = [corpus.row(attempts="0"), corpus.held("pending")]
+    claim, sweep = {"verb": "claim", "lease_ms": "1000"}, EXPIRED["when"][0]
+    case = corpus.case("restarted", waits, [claim, {"restart": True}, {"advance_ms": 1000}, sweep, claim])
+    recording = record(lab, {**case, "differs": [8, 15]}, executors=["native"])
+    (told,) = moments(recording)
+    stamps = [show(line(recording, "row/lease_epoch", m).now, "row/lease_epoch", recording, m) for m in told]
+    assert list(dict.fromkeys(stamps)) == ["absent", "this epoch", "earlier epoch"]
+    assert stamps[-1] == "this epoch"
+    (epoch,) = (frame["epoch"] for frame in recording["executors"][0]["frames"] if "epoch" in frame)
+    assert epoch != recording["run_id"]
 
 
 def test_rows_of_several_jobs_name_the_job(lab: Lab) -> None:

@@ -18,6 +18,7 @@ from emqlab.replies import ErrorReply, reply_json, value_json
 from emqlab.servers.binaries import VARIABLE
 from emqlab.servers.clock import START_MS
 from emqlab.servers.valkey import ValkeyServer
+from emqlab.teach.cases.recovery import restart
 from emqlab.transitions import TRANSITIONS
 from tests.observe import corpus
 from tests.servers.real import NAMES, binary_of, built_module, each_server
@@ -188,13 +189,20 @@ def test_recordings_look_the_same(real: Lab, embedded: Embedded, file: Path) -> 
 
 @each_server
 def test_a_lab_on_valkey_records(name: str, monkeypatch: pytest.MonkeyPatch, embedded: Embedded) -> None:
-    """open_lab("valkey") and record: the rows of the embedded recording, over a clock that runs."""
+    """open_lab("valkey") and record: the rows of the embedded recording, over a clock that runs.
+
+    Each column restarts the server for itself, and yet both tell of the same two epochs.
+    """
     monkeypatch.setenv(VARIABLE, str(binary_of(name)))
     built_module()
     case = cases_of(FILES[0])[0]
     with open_lab("valkey") as lab:
         recording = emqlab.record(lab, case)
+        restarted = emqlab.record(lab, restart("once", 2))
         assert lab.client.keys("emq:*") == []
+    assert len({*re.findall("[0-9a-f]{40}", json.dumps(restarted))}) == 2
+    told = [[frame["epoch"] for frame in one["frames"] if "epoch" in frame] for one in restarted["executors"]]
+    assert told[0] == told[1] != [restarted["run_id"]]
     wanted = emqlab.record(embedded.lab, case)
     assert wanted["steps"] == recording["steps"]
     for mine, theirs in zip(wanted["executors"], recording["executors"], strict=True):

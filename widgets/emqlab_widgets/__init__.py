@@ -1,13 +1,16 @@
 """The course's widgets: one stage, and what chooses its cases."""
 
 from emqlab_widgets.after_hours import after_hours
+from emqlab_widgets.counters import counter_table, counters
 from emqlab_widgets.exits import exits
+from emqlab_widgets.expired_lease import expired_lease
 from emqlab_widgets.first_claim import first_claim
 from emqlab_widgets.here import here, progress_table
 from emqlab_widgets.lease import lease
 from emqlab_widgets.life import life
 from emqlab_widgets.links import open
 from emqlab_widgets.path import path
+from emqlab_widgets.restart import restart
 from emqlab_widgets.server_picker import server_picker
 from emqlab_widgets.show import show
 from emqlab_widgets.stage import Stage
@@ -21,7 +24,10 @@ __all__ = [
     "Stage",
     "Table",
     "after_hours",
+    "counter_table",
+    "counters",
     "exits",
+    "expired_lease",
     "first_claim",
     "here",
     "lease",
@@ -29,6 +35,7 @@ __all__ = [
     "open",
     "path",
     "progress_table",
+    "restart",
     "server_picker",
     "show",
     "token",

@@ -60,7 +60,7 @@ export function moments(rec, whole) {
   const each = ofCalls(rec) && !whole;
   return rec.executors.map((ex) => {
     let at = 0;
-    let m = { state: rec.before, since: rec.before, frame: null, last: null, said: null, reads: new Set(), writes: new Set(), counts: [0, 0], wrote: false, clock: rec.now_ms, started: false, ended: false };
+    let m = { state: rec.before, since: rec.before, frame: null, last: null, said: null, reads: new Set(), writes: new Set(), counts: [0, 0], wrote: false, clock: rec.now_ms, started: false, ended: false, epoch: rec.run_id };
     return [m, ...rec.steps.map((step) => {
       const frame = ex.frames[at]?.step === step.id ? ex.frames[at++] : null;
       if (each) m = { ...m, since: m.state, reads: new Set(), writes: new Set() };
@@ -80,7 +80,7 @@ function after(m, frame, ended, reply) {
     reads: new Set([...m.reads, ...(frame?.reads ?? [])]), writes: new Set([...m.writes, ...(frame?.writes ?? [])]),
     counts: [m.counts[0] + (phase === "read" || phase === "host"), m.counts[1] + through],
     wrote: (goesOn && m.wrote) || frame?.writes?.length > 0,
-    clock: frame?.clock ?? m.clock, started: m.started || !!frame, ended,
+    clock: frame?.clock ?? m.clock, started: m.started || !!frame, ended, epoch: frame?.epoch ?? m.epoch,
   };
 }
 /** No transition is half-way: the executor has answered, or its frames are whole verbs. */
@@ -178,9 +178,10 @@ export function line(rec, field, m) {
     delta: counted ? delta(was, is) : "",
   };
 }
-export function show(v, field, rec) {
+/** How a stored text reads; whether an epoch is this one is a question of the moment `m`, else of the beginning. */
+export function show(v, field, rec, m) {
   if (v === undefined || v === null) return field.startsWith("metrics/") ? "0" : "absent";
-  if (field === "row/lease_epoch") return v === rec.run_id ? "this epoch" : "earlier epoch";
+  if (field === "row/lease_epoch") return v === (m ?? { epoch: rec.run_id }).epoch ? "this epoch" : "earlier epoch";
   if (field.startsWith("other/") && /^\["[^",[\]\\]+"(, "[^",[\]\\]+")*\]$/.test(v)) return v.replaceAll('"', ""); // a list of words
   return v === "" ? '""' : String(v);
 }
@@ -258,14 +259,14 @@ export function every(rec, all, i) {
   return paths.map((path) => {
     const [group, key, field] = path, was = now.map((m) => at(m.since, path)), is = now.map((m) => at(m.state, path));
     const odd = oddOnes(is), name = group === "sets" ? key : key === rec.subject ? "row" : `job:${key}`;
-    const text = (v) => {
+    const text = (v, e) => {
       if (v === null) return "absent";
       if (group === "sets") return brief(v, rec);
-      return short(show(v, group === "rows" ? `row/${field === "lease_epoch" ? field : ""}` : `${group}/${key}`, rec));
+      return short(show(v, group === "rows" ? `row/${field === "lease_epoch" ? field : ""}` : `${group}/${key}`, rec, now[e]));
     };
     return {
       name: group === "metrics" || group === "other" ? label(`${group}/${key}`) : shortIds(field ? `${name} ${field}` : name),
-      cells: is.map((v, e) => `${v === was[e] ? "" : `${text(was[e])} → `}${text(v)}${odd[e] ? ", differs" : ""}`), odd,
+      cells: is.map((v, e) => `${v === was[e] ? "" : `${text(was[e], e)} → `}${text(v, e)}${odd[e] ? ", differs" : ""}`), odd,
     };
   });
 }
@@ -310,7 +311,7 @@ export function answer(rec, about) {
   }
   const l = line(rec, field, column[n]);
   if (l.deleted) return "deleted";
-  const shown = show(l.is, field, rec);
+  const shown = show(l.is, field, rec, column[n]);
   return what === "value" ? shown : l.delta || (l.changed ? shown : "0");
 }
 
@@ -1113,7 +1114,7 @@ function render({ model, el }) {
     return h("div", { class: "chartbox", "aria-hidden": "true" }, h("p", { class: "lines" }, rec.executors.map(swatch), h("span", {}, h("b", {}, "†"), " dead")), body.chart);
   }
   function aboutCase(n) {
-    const div = model.get("divergences") ?? {}, d = rec.case?.differs ?? [];
+    const div = model.get("divergences") ?? {}, d = [...new Set([rec.case, ...rec.executors].flatMap((x) => x?.differs ?? []))];
     const none = n > 1 && model.get("view") !== "workers" ? "No declared divergence: both must end with the same replies and keys." : rec.case?.about ?? "";
     about.replaceChildren(...(held ? [] : d.length ? d.map((k) => h("span", {}, h("b", {}, `≠ ${k}`), ` ${div[k] ?? ""}`)) : [h("span", {}, none)]));
   }
@@ -1241,7 +1242,7 @@ function render({ model, el }) {
     c.tally.replaceChildren(...(!held && all[e].some((x) => x.counts[0]) ? [glyph("r"), `${m.counts[0]} `, glyph("w"), String(m.counts[1])] : []));
     const touched = (slot) => (hit(slot, new Set(frame?.writes)) ? "lit w" : hit(slot, new Set(frame?.reads)) ? "lit r" : "");
     rows.forEach((f, k) => {
-      const l = line(rec, f, m), is = l.deleted ? "–" : show(l.is, f, rec), was = `${show(l.was, f, rec)} → `;
+      const l = line(rec, f, m), is = l.deleted ? "–" : show(l.is, f, rec, m), was = `${show(l.was, f, rec, m)} → `;
       c.cells[k].className = `cell t-${l.kind} ${touched(slotOf(f))}`;
       c.cells[k].replaceChildren(glyph(l.kind), h("span", { class: "val", title: is.length > 16 ? short(is) : null }, l.changed ? h("span", { class: "from" }, short(was)) : "", h("b", {}, short(is))),
         l.delta ? h("span", { class: "delta" }, l.delta) : "", h("span", { class: "word" }, l.word));
@@ -1259,11 +1260,11 @@ function render({ model, el }) {
   }
   function twinTable(word) {
     const th = (t, scope) => h("th", { scope }, t);
-    const says = (l, f) => `${l.changed ? `${show(l.was, f, rec)} → ` : ""}${l.deleted ? "" : `${show(l.is, f, rec)}, `}${l.word}`;
+    const says = (l, f, m) => `${l.changed ? `${show(l.was, f, rec, m)} → ` : ""}${l.deleted ? "" : `${show(l.is, f, rec, m)}, `}${l.word}`;
     body.twin.replaceChildren(h("caption", {}, `${model.get("title")}. ${word}.`),
       h("thead", {}, h("tr", {}, th("", "col"), rec.executors.map((e) => th(e.title, "col")))),
       h("tbody", {}, h("tr", {}, th("where the job is", "row"), all.map((ms) => h("td", {}, [verdict(rec, ms, i)].map((v) => v.text + (v.stamp ? `, ${v.stamp}` : ""))))),
-        rows.map((f) => h("tr", {}, th(label(f), "row"), all.map((ms) => h("td", {}, short(says(line(rec, f, ms[i]), f))))))));
+        rows.map((f) => h("tr", {}, th(label(f), "row"), all.map((ms) => h("td", {}, short(says(line(rec, f, ms[i]), f, ms[i]))))))));
   }
   function everyTable(word) {
     const found = every(rec, all, i), th = (t, scope, odd) => h("th", { scope }, odd ? h("b", {}, "≠ ") : null, t);

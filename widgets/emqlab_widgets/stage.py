@@ -155,7 +155,8 @@ class Stage(anywidget.AnyWidget):
                 callback(list(change["new"]))
 
     def _shown(self) -> twin.Shown:
-        differs: Sequence[int] = (self.recording.get("case") or {}).get("differs") or ()
+        ran = [self.recording.get("case") or {}, *self.recording["executors"]]
+        differs = dict.fromkeys(number for one in ran for number in one.get("differs") or ())
         return twin.Shown(
             title=self.title,
             question=self.question,

@@ -70,8 +70,8 @@ def _where(recording: Recording, ms: Sequence[Moment]) -> str:
 def _says(recording: Recording, field: str, m: Moment) -> str:
     """One ledger line in words: ``absent → 1 (+1), read, written``."""
     ln = line(recording, field, m)
-    was = f"{_short(show(ln.was, field, recording))} → " if ln.changed else ""
-    now = "" if ln.deleted else _short(show(ln.now, field, recording))
+    was = f"{_short(show(ln.was, field, recording, m))} → " if ln.changed else ""
+    now = "" if ln.deleted else _short(show(ln.now, field, recording, m))
     delta = f" ({ln.delta})" if ln.delta else ""
     return f"{was}{now}{delta}{', ' if now else ''}{ln.word}"
 

@@ -6,13 +6,16 @@ declared to do differently, and nothing else may differ. A file a topic, each wi
 
 from collections.abc import Iterator
 
-from emqlab.teach.cases import exits, fence, happy, life, states
+from emqlab.teach.cases import exits, fence, happy, life, recovery, states
 from emqlab.teach.cases.exits import EXIT, REAP, WITH_A_PAST, after_hours
 from emqlab.teach.cases.life import FIRST_CLAIM, LIFE
 from emqlab.teach.cases.states import TRANSITION
 from emqlab.teach.cases.steps import (
     JOB,
+    OTHER,
+    QUEUE,
     STEPS,
+    WAITING,
     CaseJson,
     StepJson,
     advance,
@@ -33,9 +36,12 @@ __all__ = [
     "FIRST_CLAIM",
     "JOB",
     "LIFE",
+    "OTHER",
+    "QUEUE",
     "REAP",
     "STEPS",
     "TRANSITION",
+    "WAITING",
     "WITH_A_PAST",
     "CaseJson",
     "StepJson",
@@ -57,5 +63,5 @@ __all__ = [
 
 def every_case() -> Iterator[CaseJson]:
     """All cases of the lessons."""
-    for topic in (life, states, happy, fence, exits):
+    for topic in (life, states, happy, fence, exits, recovery):
         yield from topic.every()

@@ -30,6 +30,10 @@ def put_in(name: str, score: str) -> list[str]:
     return ["ZADD", f"{{p}}{name}", score, JOB]
 
 
+#: The given of a case that begins with the job in line.
+WAITING = [row("pending", 0), put_in("pending", "0")]
+
+
 def leased(attempts: int, *more: str, until: str = "@now+20000") -> list[list[str]]:
     """A job somebody holds: its row and its place in ``active``."""
     return [row("active", attempts, *more), put_in("active", until)]

@@ -1,0 +1,68 @@
+"""Restart: a claim, a server that is restarted under it, and a sweep that has to say whether that was a stall."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from emqlab.divergences import DIVERGENCES
+from emqlab.lab import Lab, open_lab
+from emqlab.observe.recording import record
+from emqlab.teach.cases.recovery import CAPS, LOSSES
+from emqlab.teach.cases.recovery import restart as restart_case
+from emqlab.teach.predict import Question
+from emqlab_widgets.picks import Choice
+from emqlab_widgets.sources import all_sources_of
+from emqlab_widgets.stage import Stage
+
+TITLES = {"scripted": "the scripts", "native": "the verbs"}
+_LABELS = {"once": "once", "twice": "twice", "none": "not at all"}
+_CAPS = {1: "1: the first stall kills (the default)", 2: "2: one stall is forgiven"}
+#: What a restart is; the same words on every server, for a lesson is recorded on one and run on another.
+_QUESTION = (
+    "A worker holds the job when the server goes down and comes back. Was that a stall? (A real server's process is "
+    "ended and started again. The embedded one has none: it keeps its data and draws a new run_id, as a new process "
+    "would.)"
+)
+
+
+def restart(lab: Lab | None = None, choice: Mapping[str, str] | None = None, predict: bool = True) -> Stage:
+    """The stage of a claim that a restart interrupts: claim, restart, sweep, claim. Each frame is a whole transition.
+
+    ``lab`` is where it runs (a private embedded one unless given); a real server is really restarted, which takes some
+    tenths of a second a pick. ``choice`` may set ``restarts`` (``once``, ``twice``, ``none``) and ``max_stalled``;
+    ``predict=False`` shows the outcome at once. Raises ValueError for an option that is none, CannotRecord on a server
+    that can't be restarted from here.
+    """
+    where = open_lab("embedded") if lab is None else lab
+    return Stage(
+        title="Restart",
+        question=_QUESTION,
+        picks=[
+            {
+                "name": "restarts",
+                "label": "the server is restarted",
+                "options": [(name, _LABELS[name], about) for name, (about, _) in LOSSES.items()],
+            },
+            {
+                "name": "max_stalled",
+                "label": "max_stalled, the stall that kills",
+                "options": [(str(cap), _CAPS[cap]) for cap in CAPS[:2]],
+            },
+        ],
+        record=lambda picked: record(
+            where, restart_case(picked["restarts"], int(picked["max_stalled"])), detail="calls", titles=TITLES
+        ),
+        predict=_questions if predict else None,
+        sources=all_sources_of(("claim", "stalled_check")),
+        divergences={8: DIVERGENCES[8], 15: DIVERGENCES[15]},
+        choice=choice,
+    )
+
+
+def _questions(choice: Choice) -> list[Question]:
+    places, stalls = ("pending", "active", "dead"), ("absent", "1", "2")
+    return [
+        Question("Where is the job at the end, with the scripts?", "scripted/place", places),
+        Question("And with the verbs?", "native/place", places),
+        Question("What does stalled say after the verbs?", "native/value/stalled", stalls),
+    ]
