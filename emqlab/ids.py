@@ -4,10 +4,14 @@ import re
 import threading
 from collections.abc import Callable
 
+from emqlab.errors import EmqError
+
 EPOCH_MS = 1_704_067_200_000
 KIND = b"JOB"
 NODES = 1 << 10
 SEQUENCES = 1 << 12
+#: Up to this time, in the year 2093, an id has room for it.
+LATEST_MS = EPOCH_MS + (1 << 41) - 1
 
 _DIGITS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _WIDTH = 11
@@ -65,6 +69,10 @@ def check(job_id: str | bytes) -> bytes:
     return raw
 
 
+class NoIdLeft(EmqError, ValueError):
+    """The clock is past the last time that an id can hold. One sentence that says what to do."""
+
+
 class Mint:
     """Hands out ids that never fall and never repeat, also when the clock stands still or steps back.
 
@@ -80,15 +88,20 @@ class Mint:
         self._lock = threading.Lock()
 
     def next(self) -> bytes:
-        """The next ``JOB…`` id. Safe to call from several threads."""
+        """The next ``JOB…`` id. Safe to call from several threads. Raises NoIdLeft, and is as it was then."""
         with self._lock:
             now, (last, sequence) = self._now_ms() - EPOCH_MS, self._last
             if now > last:
-                self._last = (now, 0)
+                last, sequence = now, 0
             elif sequence + 1 < SEQUENCES:
-                self._last = (last, sequence + 1)
+                sequence += 1
             else:
                 # All numbers of this millisecond are spent: borrow the next one rather than wait for it.
-                self._last = (last + 1, 0)
-            now, sequence = self._last
-        return KIND + encode(now << 22 | self._node << 12 | sequence)
+                last, sequence = last + 1, 0
+            if last > LATEST_MS - EPOCH_MS:
+                raise NoIdLeft(
+                    f"the clock shows {EPOCH_MS + last} ms since 1970, and ids have room up to {LATEST_MS}, in the year"
+                    " 2093; move it back, or give the job an id of your own"
+                )
+            self._last = (last, sequence)
+        return KIND + encode(last << 22 | self._node << 12 | sequence)

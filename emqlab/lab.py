@@ -1,6 +1,7 @@
 """A lab: one server, both executors, and a clock that the reader moves (SPEC 11)."""
 
 import os
+import weakref
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal, NoReturn
@@ -19,8 +20,9 @@ from emqlab.servers.embedded import EmbeddedServer
 from emqlab.servers.server import Server
 from emqlab.transitions import Call
 
-#: What everything of a closed lab says.
+#: What everything of a closed lab says, and of one that came along into a fork.
 CLOSED = "the lab is closed; open another"
+FORKED = "this lab belongs to the process that opened it; open a lab of your own"
 
 #: How far a clock is moved at once, as in a case: deadlines stay numbers that a score holds exactly.
 FURTHEST_MS = 10**15
@@ -60,10 +62,14 @@ class MissingNative(Executor):
 
 
 class _NoConnections(redis.ConnectionPool):
-    """The pool of a closed lab's clients."""
+    """The pool of a lab's clients that are of no use any more; ``why`` says what to do."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__()
+        self.why = why
 
     def get_connection(self, *_: Any, **__: Any) -> NoReturn:
-        raise redis.ConnectionError(CLOSED)
+        raise redis.ConnectionError(self.why)
 
 
 class Lab:
@@ -79,7 +85,9 @@ class Lab:
         self._twin = twin
         self.scripted, self.native = self._executors(server)
         self._bench: tuple[Server, dict[str, Executor]] | None = None
-        self._closed = False
+        #: Why nothing can be done with it any more.
+        self._over: str | None = None
+        _open.add(self)
         claim_version(self.client)
 
     def _executors(self, server: Server) -> tuple[ScriptedExecutor, Executor]:
@@ -90,8 +98,8 @@ class Lab:
         )
 
     def _open(self) -> Server:
-        if self._closed:
-            raise errors.ServerLost(CLOSED)
+        if self._over:
+            raise errors.ServerLost(self._over)
         return self.server
 
     def __enter__(self) -> "Lab":
@@ -107,14 +115,21 @@ class Lab:
         return f"<Lab on the {self.server.name} server>"
 
     def close(self) -> None:
-        """Let go of the server. May be called again."""
-        self._closed = True
+        """Let go of the server. May be called again. In a fork of the process that opened the lab this does nothing."""
+        if self._over == FORKED:
+            return
+        self._over = CLOSED
         if self._bench is not None and self._bench[0] is not self.server:
             self._bench[0].close()
         self.server.close()
-        for client in (self.client, self.server.client, self.server.observer):
-            # Whoever still holds a client or an executor is told the same.
-            client.connection_pool = _NoConnections()
+        self._cut_off(CLOSED)
+
+    def _cut_off(self, why: str) -> None:
+        """Tell the same to whoever still holds a client or an executor."""
+        self._over = why
+        for server in (self.server, *(self._bench or ())[:1]):
+            for client in (self.client, server.client, server.observer):
+                client.connection_pool = _NoConnections(why)
 
     @property
     def run_id(self) -> str:
@@ -126,7 +141,10 @@ class Lab:
         return self._open().now_ms()
 
     def advance_ms(self, ms: int) -> None:
-        """Move the server's clock by ``ms``, at most 10**15 either way. TIME, expiry and leases follow."""
+        """Move the server's clock by ``ms``, at most 10**15 either way. TIME, expiry and leases follow.
+
+        Raises ValueError, also for a time that no server's clock can show, such as one before 1970.
+        """
         if isinstance(ms, bool) or not isinstance(ms, int):
             raise TypeError(f"ms must be an int, not {type(ms).__name__}")
         if abs(ms) > FURTHEST_MS:
@@ -153,7 +171,8 @@ class Lab:
 
     def bench(self) -> tuple[Server, dict[str, Executor]]:
         """Where cases are run, emptied before each: a second server like the lab's own, or a user's server itself."""
-        with self.server.lock:
+        # Before the lock as well: in a fork nobody would give it back.
+        with self._open().lock:
             self._open()
             if self._bench is None:
                 server = self._twin() if self._twin else self.server
@@ -168,6 +187,20 @@ class Lab:
         if name == "native":
             return self.native
         raise ValueError(f"executor must be 'scripted' or 'native', not {name!r}")
+
+
+#: The labs that are not gone: a fork's end is not theirs, and what it did to their server would be behind their back.
+_open: "weakref.WeakSet[Lab]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for lab in list(_open):
+        if lab._over is None:
+            lab._cut_off(FORKED)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def claim_version(client: redis.Redis) -> None:

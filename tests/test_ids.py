@@ -79,6 +79,29 @@ def test_a_clock_that_steps_back_still_mints_rising_ids() -> None:
     assert minted == sorted(set(minted))
 
 
+def test_a_clock_beyond_an_ids_room_is_said_and_passes() -> None:
+    """One sentence that says what to do; once the clock is back, ids go on after the last one."""
+    now = ids.LATEST_MS
+    mint = ids.Mint(lambda: now)
+    last = mint.next()
+    now = ids.LATEST_MS + 1
+    for _ in range(2):
+        with pytest.raises(
+            ids.NoIdLeft, match=rf"^the clock shows {now} ms since 1970.*; move it back, or give the job"
+        ):
+            mint.next()
+    now = ids.EPOCH_MS
+    assert ids.decode(last[3:]) + 1 == ids.decode(mint.next()[3:])
+
+
+def test_the_last_millisecond_of_ids_has_no_next_to_borrow() -> None:
+    """Its 4,096 numbers are minted, and no more."""
+    mint = ids.Mint(lambda: ids.LATEST_MS, node=1023)
+    assert (1 << 63) - 1 == max(ids.decode(mint.next()[3:]) for _ in range(ids.SEQUENCES))
+    with pytest.raises(ids.NoIdLeft):
+        mint.next()
+
+
 def test_an_id_holds_time_node_and_sequence() -> None:
     """The three parts sit where the snowflake layout puts them."""
     mint = ids.Mint(lambda: ids.EPOCH_MS + 77, node=1023)

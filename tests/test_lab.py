@@ -1,5 +1,6 @@
 """The lab: its clock, its epochs, its ids, its checks before anything is sent (SPEC 10, 11)."""
 
+import os
 import pickle
 import time
 from collections.abc import Callable
@@ -233,6 +234,96 @@ def test_a_clock_is_not_moved_out_of_sight(lab: emqlab.Lab, ms: int) -> None:
     assert START_MS == lab.now_ms()
     lab.advance_ms(10**15)
     assert START_MS + 10**15 == lab.now_ms()
+
+
+@pytest.mark.parametrize("name", ["embedded", "valkey"])
+@pytest.mark.usefixtures("real")
+def test_no_clock_shows_a_time_before_1970(name: str) -> None:
+    """Nor one that no score holds exactly: both servers say the same, and their clock goes on as it was."""
+    with emqlab.open_lab(name) as moved:
+        if not moved.server.movable:
+            pytest.skip("the clock of a real server is moved on Linux, where there is a C compiler")
+        before = moved.now_ms()
+        said = rf"^a server's clock can't show .* only 1 to {9 * 10**15}; move it less far$"
+        for ms in (-before - 60_000, -(10**15)):
+            with pytest.raises(ValueError, match=said):
+                moved.advance_ms(ms)
+            assert 0 <= moved.now_ms() - before < 60_000
+        for _ in range(8):
+            moved.advance_ms(10**15)
+        with pytest.raises(ValueError, match=said):
+            moved.advance_ms(10**15)
+        assert 0 <= moved.now_ms() - before - 8 * 10**15 < 60_000
+
+
+@pytest.mark.parametrize("name", ["embedded", "valkey"])
+@pytest.mark.usefixtures("real")
+def test_a_case_that_leaves_time_is_skipped(name: str) -> None:
+    """It says why, in the same words on both servers, and the case after it is as ever."""
+    late = {"name": "n", "queue": "q", "given": [["SET", "{p}k", "v"]], "when": [{"advance_ms": -(10**15)}]}
+    with emqlab.open_lab(name) as moved:
+        if not moved.server.movable:
+            pytest.skip("the clock of a real server is moved on Linux, where there is a C compiler")
+        skipped = moved.run(late, executor="scripted")
+        assert "a server's clock can't show" == getattr(skipped, "why", "")[:27]
+        plain = moved.run({**late, "given": [], "when": []}, executor="scripted")
+        assert {} == getattr(plain, "after", None)
+
+
+def test_a_clock_beyond_an_ids_room_is_said(lab: emqlab.Lab) -> None:
+    """The clock goes there, an id is refused in one sentence, one of the caller's is not, and there is a way back."""
+    lab.advance_ms(10**15)
+    for executor in (lab.scripted, lab.native):
+        with pytest.raises(
+            emqlab.EmqError, match=r"^the clock shows \d+ ms since 1970.*; move it back, or give the job"
+        ):
+            executor.enqueue("q", b"x")
+    assert JOB.encode() == lab.native.enqueue("q", b"x", id=JOB)
+    lab.advance_ms(-(10**15))
+    assert lab.native.enqueue("q", b"x")
+
+
+@pytest.mark.parametrize("name", ["embedded", "valkey"])
+@pytest.mark.usefixtures("real")
+def test_everything_of_a_lab_in_a_fork_says_the_same(name: str) -> None:
+    """One sentence; closing it there does nothing, and the lab goes on where it was opened."""
+    with emqlab.open_lab(name) as forked:
+        bench, executors = forked.bench()
+        claim = {"name": "n", "queue": "q", "given": [], "when": [{"verb": "claim", "lease_ms": "5"}]}
+        job = forked.native.enqueue("q", b"x")
+        calls: list[Callable[[], Any]] = [
+            lambda: forked.native.claim("q"),
+            lambda: forked.scripted.enqueue("q", b"x"),
+            lambda: executors["native"].claim("q"),
+            forked.now_ms,
+            lambda: forked.advance_ms(5),
+            lambda: forked.run_id,
+            forked.restart,
+            forked.connect,
+            forked.bench,
+            lambda: forked.run(claim, executor="native"),
+            forked.client.ping,
+            bench.client.ping,
+        ]
+        child = os.fork()
+        if child == 0:
+            try:
+                said = [_said(call) for call in calls]
+                forked.close()
+                said.append(_said(forked.restart))
+            finally:
+                os._exit(
+                    0 if {"this lab belongs to the process that opened it; open a lab of your own"} == {*said} else 1
+                )
+        assert 0 == os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert job == getattr(forked.native.claim("q"), "id", None)
+
+
+def _said(call: Callable[[], Any]) -> str:
+    try:
+        return f"answered {call()}"
+    except (emqlab.ServerLost, redis.ConnectionError) as error:
+        return str(error)
 
 
 @pytest.mark.parametrize(

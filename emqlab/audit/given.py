@@ -2,7 +2,7 @@
 
 import redis
 
-from emqlab import keys
+from emqlab import errors, keys
 from emqlab.audit.findings import Audit
 from emqlab.audit.look import Tell, audit_queue
 from emqlab.audit.reading import lost
@@ -32,6 +32,8 @@ def audit_given(lab: Lab, case: Case, tell: Tell | None = None) -> Audit:
             return audit_queue(
                 _client(server, case.queue), case.queue, now_ms=server.now_ms(), run_id=server.run_id, tell=tell
             )
+        except errors.ServerLost as error:
+            raise errors.ServerLost(server.overran or str(error)) from error
         finally:
             server.end_case(case.queue, plain=all(command[0].upper() in DATA for command in commands))
 

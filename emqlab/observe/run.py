@@ -12,6 +12,7 @@ from emqlab.observe.case import Case, Step, World, substitute
 from emqlab.observe.snapshot import Snapshot, snapshot_json, take
 from emqlab.replies import ERROR_REPLIES, ErrorReply, Json, ask, ask_all, error_reply, reply_json
 from emqlab.servers.bounds import DATA, CannotRun
+from emqlab.servers.clock import NoSuchTime
 from emqlab.servers.server import Server
 from emqlab.transitions import Call
 
@@ -106,8 +107,10 @@ def run_case(
         server.begin_case(case.queue)
         try:
             return running.run(before)
-        except (redis.ConnectionError, redis.TimeoutError) as error:
-            raise errors.ServerLost(str(error)) from error
+        except NoSuchTime as error:
+            return Skipped(case, executor, server.name, str(error))
+        except (errors.ServerLost, redis.ConnectionError, redis.TimeoutError) as error:
+            raise errors.ServerLost(server.overran or str(error)) from error
         finally:
             server.end_case(case.queue, plain=running.plain)
 

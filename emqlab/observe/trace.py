@@ -67,7 +67,6 @@ class _Telling:
     def frames(self) -> Iterator[Frame]:
         for done in self.run.trace:
             before = self.state
-            self._copy.move_to(done.clock_ms)
             if done.step.verb is None:
                 yield self._world(done)
             else:
@@ -80,6 +79,7 @@ class _Telling:
         traced = done.traced
         if traced is None:
             raise ValueError(f"{self.run.case.name}: the run was not traced")
+        self._copy.move_to(done.clock_ms)
         told = traced.told
         call = called(done, traced, self.run)
         member: bytes | None = None

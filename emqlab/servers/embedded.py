@@ -22,6 +22,7 @@ class EmbeddedServer:
     ticks = False
     restartable = True
     shared: frozenset[bytes] | None = None
+    overran = None
 
     def __init__(self, commands: list[fake.Command], seed: int = 0) -> None:
         self._commands = commands
@@ -52,7 +53,7 @@ class EmbeddedServer:
         return self.clock.now_ms()
 
     def advance(self, ms: int) -> None:
-        """Move the server's clock by ``ms``; TIME, expiry and leases follow."""
+        """Move the server's clock by ``ms``; TIME, expiry and leases follow. Raises NoSuchTime."""
         self.clock.advance(ms)
 
     def connect(self, **options: Any) -> redis.Redis:

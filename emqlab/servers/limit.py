@@ -14,7 +14,9 @@ class Limit:
     """
 
     def __init__(self, act: Callable[[], object]) -> None:
-        self._act = weakref.WeakMethod(act)
+        self._act = weakref.WeakMethod(act, _ending(weakref.ref(self)))
+        #: Whether what was begun last took too long.
+        self.struck = False
         #: When what has begun must have ended; None: nothing has.
         self._deadline: float | None = None
         self._wakes = 0.0
@@ -34,6 +36,7 @@ class Limit:
         with self._turn:
             if self._closed:
                 return
+            self.struck = False
             self._deadline = deadline = time.monotonic() + seconds
             if self._thread is None:
                 self._wakes = deadline
@@ -54,6 +57,13 @@ class Limit:
             self._closed = True
             self._turn.notify()
 
+    def _gone(self) -> None:
+        """Nobody has the method's object any more: the thread ends."""
+        self._here()
+        with self._turn:
+            self._closed = True
+            self._turn.notify()
+
     def _here(self) -> None:
         """In a fork there is no thread yet, and whoever held the turn is not there to give it back."""
         if self._pid != os.getpid():
@@ -62,13 +72,15 @@ class Limit:
     def _watch(self) -> None:
         while True:
             with self._turn:
-                if self._closed or self._act() is None:
-                    return
+                # What is asked here may be the last that holds it: then it is gone, and closed, after this.
+                gone = self._act() is None
                 # Read once: it may be ended at any time.
                 now, due = time.monotonic(), self._deadline
                 late = due is not None and due <= now
+                if gone or self._closed:
+                    return
                 if late:
-                    self._deadline = None
+                    self._deadline, self.struck = None, True
                 else:
                     # With nothing begun too: what begins later is late no sooner than this wakes.
                     self._wakes = now + _SLEEP_S if due is None else due
@@ -76,6 +88,17 @@ class Limit:
             if late and (act := self._act()):
                 act()
                 del act
+
+
+def _ending(limit: "weakref.ref[Limit]") -> Callable[[object], None]:
+    """What ends a limit's thread when the object it acts on is gone, and keeps neither alive."""
+
+    def end(_: object) -> None:
+        found = limit()
+        if found is not None:
+            found._gone()
+
+    return end
 
 
 #: How long it sleeps with nothing to watch; a shorter limit wakes it.

@@ -38,6 +38,7 @@ class RemoteServer:
     movable = False
     ticks = True
     restartable = False
+    overran = None
 
     def __init__(self, url: str) -> None:
         self.address = Address(url)

@@ -36,7 +36,7 @@ class Server(Protocol):
         """The server's time, ms since 1970."""
 
     def advance(self, ms: int) -> None:
-        """Move the server's clock."""
+        """Move the server's clock. Raises NoSuchTime."""
 
     def restart(self) -> None:
         """A new epoch on the same data."""
@@ -61,6 +61,10 @@ class Server(Protocol):
 
         ``plain``: the case sent no raw command but those that read and write keys.
         """
+
+    @property
+    def overran(self) -> str | None:
+        """Why the lab itself has ended the server under the last case, in one sentence; None: it has not."""
 
     def hang_up(self) -> None:
         """Close the idle connections of the lab's clients, which a raw command may have killed."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from emqlab.errors import ServerLost
+from emqlab.servers.clock import shown
 
 _SOURCE = Path(__file__).with_name("clock_shim.c")
 
@@ -69,31 +70,42 @@ class ShimClock:
         return self._words[_OFFSET] != 0 or self._words[_STILL] != 0
 
     def advance(self, ms: int, shown_us: Callable[[], int]) -> None:
-        """Move it by ``ms``; comes back when the server, asked by ``shown_us``, shows it. Raises ServerLost."""
+        """Move it by ``ms``; comes back when the server, asked by ``shown_us``, shows it.
+
+        Raises NoSuchTime, ServerLost; it is as it was then.
+        """
         if self._words[_STILL]:
             self.stand(self._words[_STILL] // 1000 + ms, shown_us)
             return
+        shown(shown_us() // 1000 + ms)
         self._run(self._words[_OFFSET] + ms * 1000, ms > 0, shown_us)
 
     def stand(self, at_ms: int, shown_us: Callable[[], int]) -> None:
-        """Let it stand still at ``at_ms`` since 1970, until moved. Raises ServerLost."""
-        self._words[_STILL] = at_ms * 1000
+        """Let it stand still at ``at_ms``, until moved. Raises NoSuchTime, ServerLost; it is as it was then."""
         # Valkey 9 counts on by itself for up to a millisecond before it looks again.
-        _await(lambda: shown_us() // 1000 == at_ms)
+        self._set(self._words[_OFFSET], shown(at_ms) * 1000, lambda: shown_us() // 1000 == at_ms)
 
     def reset(self, shown_us: Callable[[], int]) -> None:
-        """Let it show the real time again. Raises ServerLost."""
+        """Let it show the real time again. Raises ServerLost; it is as it was then."""
         forwards = self._words[_STILL] // 1000 < time.time() * 1000 if self._words[_STILL] else self._words[_OFFSET] < 0
-        self._words[_STILL] = 0
         self._run(0, forwards, shown_us)
 
     def _run(self, offset: int, forwards: bool, shown_us: Callable[[], int]) -> None:
-        self._words[_OFFSET] = offset
         written = _real_us()
         if forwards:
-            _await(lambda: shown_us() >= written + offset)
+            self._set(offset, 0, lambda: shown_us() >= written + offset)
         else:
-            _await(lambda: shown_us() <= _real_us() + offset)
+            self._set(offset, 0, lambda: shown_us() <= _real_us() + offset)
+
+    def _set(self, offset: int, still: int, seen: Callable[[], bool]) -> None:
+        """Write both words and wait until the server shows them; if it never does, they are what they were."""
+        before = self._words[_OFFSET], self._words[_STILL]
+        self._words[_OFFSET], self._words[_STILL] = offset, still
+        try:
+            _await(seen)
+        except BaseException:
+            self._words[_OFFSET], self._words[_STILL] = before
+            raise
 
     def close(self) -> None:
         """Let go of the file."""
@@ -105,10 +117,10 @@ def _real_us() -> int:
     return time.time_ns() // 1000
 
 
-def _await(shown: Callable[[], bool]) -> None:
+def _await(seen: Callable[[], bool]) -> None:
     """Ask until the moved time is shown: each question makes the server look at its clock again."""
     deadline = time.monotonic() + PATIENCE_S
-    while not shown():
+    while not seen():
         if time.monotonic() > deadline:
             raise ServerLost(f"the server did not show its moved clock within {PATIENCE_S:.0f} s")
         os.sched_yield()

@@ -108,20 +108,23 @@ class ValkeyServer:
         return self._now_us() // 1000
 
     def advance(self, ms: int) -> None:
-        """Move the server's clock by ``ms``; TIME, expiry and leases follow. Raises ClockFixed."""
+        """Move the server's clock by ``ms``; TIME, expiry and leases follow. Raises ClockFixed, NoSuchTime."""
         self._clock().advance(ms, self._now_us)
 
     def stand_still(self, at_ms: int | None) -> None:
         """Let the clock stand at ``at_ms`` until it is moved, now and at the begin of each case; None lets it run.
 
-        While it stands, timeouts of blocking commands do not end. Raises ClockFixed.
+        While it stands, timeouts of blocking commands do not end. Raises TypeError, ClockFixed, NoSuchTime, ServerLost;
+        the clock is as it was then.
         """
+        if at_ms is not None and (isinstance(at_ms, bool) or not isinstance(at_ms, int)):
+            raise TypeError(f"at_ms must be an int or None, not {type(at_ms).__name__}")
         clock = self._clock()
-        self._stands_at = at_ms
         if at_ms is None:
             clock.reset(self._now_us)
         else:
             clock.stand(at_ms, self._now_us)
+        self._stands_at = at_ms
 
     def connect(self, **options: Any) -> redis.Redis:
         """One more client; ``username`` and ``password`` make it an ACL user's, ``protocol=3`` RESP3.
@@ -179,6 +182,11 @@ class ValkeyServer:
         self._limit.end()
         if not plain:
             self._replace()
+
+    @property
+    def overran(self) -> str | None:
+        """Why the last case has no server any more, if it took too long."""
+        return f"the case took longer than {CASE_LIMIT_S:g} s, and its server was ended" if self._limit.struck else None
 
     def hang_up(self) -> None:
         """Close the idle connections of the lab's clients; the next command opens new ones."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from emqlab.browsers import find_browser
 from emqlab.course import HOST, choose_port, write_quiet_settings
@@ -31,6 +31,17 @@ CHROMIUM = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+# What a test left open goes without a question about saving it. Opening is what a click in the list of files does.
+OPEN = """async (path) => {
+  const app = window.jupyterapp;
+  await app.restored;
+  const panel = await app.commands.execute('docmanager:open', {path, factory: 'Notebook'});
+  app.shell.activateById(panel.id);
+  await panel.context.ready;
+  await panel.revealed;
+}"""
+CLOSE = "() => { for (const open of [...window.jupyterapp.shell.widgets('main')]) open.dispose(); }"
 
 # Run All through the application itself: the menu, clicked before the kernel is connected, does nothing.
 RUN_ALL = """async (seconds) => {
@@ -159,31 +170,98 @@ def chromium(lab_home: dict[str, str]) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def browser_page(chromium: Browser, lab_server: LabServer) -> Iterator[Page]:
-    """A page in a fresh profile, 1280 × 1000; the test fails on anything that ``Problems`` notes."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
-    page = context.new_page()
-    page.set_default_timeout(30_000)
-    problems = Problems()
-    problems.watch(page)
-    yield page
-    context.close()
-    lab_server.end_sessions()
-    assert problems.seen == []
+def fresh_view(page: Page, width: int) -> None:
+    """Give a page that served another test its size and its media back."""
+    page.set_viewport_size({"width": width, "height": 1000})
+    page.emulate_media(media="null", color_scheme="null", reduced_motion="null", forced_colors="null")
+
+
+class Desk:
+    """JupyterLab in a page that all tests of a worker share: to load it takes longer than most of them.
+
+    Each notebook is opened in it with a kernel of its own. A test that failed takes the page with it.
+    """
+
+    def __init__(self, chromium: Browser, server: LabServer) -> None:
+        self.problems = Problems()
+        #: The lesson that is open, and for which file of tests.
+        self.lesson: tuple[str, str] | None = None
+        self._chromium = chromium
+        self._server = server
+        self._context: BrowserContext | None = None
+        self._page: Page | None = None
+
+    @property
+    def page(self) -> Page:
+        """The page, 1280 wide, loaded when it is asked for first."""
+        if self._page is None:
+            self._context = self._chromium.new_context(viewport={"width": 1280, "height": 1000})
+            self._page = self._context.new_page()
+            self._page.set_default_timeout(30_000)
+            self.problems.watch(self._page)
+            self._page.goto(f"{self._server.url}/lab?reset")
+            self._page.wait_for_function("window.jupyterapp")
+        return self._page
+
+    def open(self, path: str) -> Page:
+        """Open a notebook, and nothing beside it; its kernel is new."""
+        self.lesson = None
+        self.page.evaluate(CLOSE)
+        self._server.end_sessions()
+        self.page.evaluate(OPEN, path)
+        self.page.locator(".jp-NotebookPanel .jp-Notebook").wait_for()
+        return self.page
+
+    def clear(self) -> None:
+        """Close the page and end every kernel."""
+        self.lesson = self._page = None
+        if self._context is not None:
+            self._context.close()
+            self._context = None
+        self._server.end_sessions()
+
+    def told(self) -> list[str]:
+        """What ``Problems`` has noted since it was last asked."""
+        seen, self.problems.seen = self.problems.seen, []
+        return seen
+
+
+@pytest.fixture(scope="session")
+def shared_desk(chromium: Browser, lab_server: LabServer) -> Iterator[Desk]:
+    """The worker's JupyterLab page; what goes wrong on it after its last test is no less a fault."""
+    desk = Desk(chromium, lab_server)
+    yield desk
+    desk.clear()
+    assert desk.told() == []
 
 
 @pytest.fixture
-def open_notebook(browser_page: Page, lab_server: LabServer) -> Callable[[str], Page]:
-    """A function that opens a notebook by its path under the lessons' folder and answers the page."""
+def desk(shared_desk: Desk, request: pytest.FixtureRequest) -> Iterator[Desk]:
+    """JupyterLab for one test, which fails on anything that ``Problems`` notes."""
+    failed = request.session.testsfailed
+    fresh_view(shared_desk.page, 1280)
+    yield shared_desk
+    told = shared_desk.told()
+    if told or request.session.testsfailed > failed:
+        shared_desk.clear()
+    assert told == []
 
-    def open_it(path: str) -> Page:
-        browser_page.goto(f"{lab_server.url}/lab/tree/{path}?reset")
-        browser_page.locator(".jp-NotebookPanel .jp-Notebook").wait_for()
-        browser_page.wait_for_function("window.jupyterapp")
-        return browser_page
 
-    return open_it
+@pytest.fixture
+def open_notebook(desk: Desk) -> Callable[[str], Page]:
+    """A function that opens a notebook by its path under the lessons' folder, in a new kernel, and answers the page."""
+    return desk.open
+
+
+@pytest.fixture
+def lesson(desk: Desk, request: pytest.FixtureRequest, run_all: Callable[..., dict[str, Any]]) -> Page:
+    """The lesson that the file's ``LESSON`` names, every cell run: for each test anew, in one kernel for the file."""
+    wanted = request.module.__name__, request.module.LESSON
+    if desk.lesson != wanted:
+        desk.open(request.module.LESSON)
+        desk.lesson = wanted
+    assert run_all(desk.page)["errors"] == []
+    return desk.page
 
 
 @pytest.fixture

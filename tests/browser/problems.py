@@ -19,6 +19,10 @@ class Problems:
         page.on("pageerror", lambda error: self.seen.append(f"page error: {error}"))
         page.on("request", self.on_request)
 
+    def forgive(self, part: str) -> None:
+        """Take back what was noted of one problem that the test makes on purpose."""
+        self.seen = [problem for problem in self.seen if part not in problem]
+
     def on_console(self, message: ConsoleMessage) -> None:
         """Note an error on the console, with the place it comes from."""
         if message.type == "error":

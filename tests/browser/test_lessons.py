@@ -1,21 +1,9 @@
 """The widgets of dive 01 in JupyterLab: predict, run, step, pick again."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
-
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
+#: What the fixture ``lesson`` opens.
 LESSON = "01_state_and_attempts.ipynb"
-
-
-@pytest.fixture
-def lesson(open_notebook: Callable[[str], Page], run_all: Callable[..., dict[str, Any]]) -> Iterator[Page]:
-    """Dive 01, every cell run in a kernel of its own, which ends with the test."""
-    page = open_notebook(LESSON)
-    assert run_all(page)["errors"] == []
-    yield page
-    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
 
 
 def stage_of(page: Page, title: str) -> Locator:

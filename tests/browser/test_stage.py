@@ -19,7 +19,7 @@ from emqlab.observe.recording import record
 from emqlab.teach import cases
 from emqlab.teach.predict import Question, answer, deciding, judge
 from emqlab_widgets import Stage
-from tests.browser.conftest import LabServer
+from tests.browser.conftest import Desk, LabServer, fresh_view
 from tests.browser.problems import Problems
 
 ROOT = Path(__file__).parents[2]
@@ -111,20 +111,30 @@ def address() -> Iterator[str]:
     server.server_close()
 
 
-@pytest.fixture
-def page(chromium: Browser, address: str) -> Iterator[Page]:
-    """The plain page, 920 wide, its clock in the test's hand; the test fails on anything that ``Problems`` notes."""
-    context = chromium.new_context(viewport={"width": 920, "height": 1000})
+@pytest.fixture(scope="module")
+def tab(chromium: Browser) -> Iterator[tuple[Page, Problems]]:
+    """A page of the file's own, its clock in the tests' hand, and what goes wrong on it."""
+    context, problems = chromium.new_context(), Problems()
     page = context.new_page()
     page.set_default_timeout(10_000)
-    problems = Problems()
     problems.watch(page)
     page.clock.install()
+    yield page, problems
+    context.close()
+    assert problems.seen == []
+
+
+@pytest.fixture
+def page(tab: tuple[Page, Problems], address: str) -> Iterator[Page]:
+    """The plain page, loaded anew, 920 wide; the test fails on anything that ``Problems`` notes."""
+    page, problems = tab
+    page.context.clear_permissions()
+    fresh_view(page, 920)
     page.goto(address)
     page.wait_for_function("!!window.mountStage")
     yield page
-    context.close()
-    assert problems.seen == []
+    seen, problems.seen = problems.seen, []
+    assert seen == []
 
 
 def mount(page: Page, name: str = "claim/bad-attempts", **values: Any) -> Locator:
@@ -805,19 +815,14 @@ stage
 
 
 def test_in_jupyterlab_picks_run_in_python_and_a_dead_kernel_is_named(
-    chromium: Browser, lab_server: LabServer, run_all: Callable[..., dict[str, Any]]
+    desk: Desk, lab_server: LabServer, run_all: Callable[..., dict[str, Any]]
 ) -> None:
     """The whole round trip: pick, predict, be heard by Python, fail with a sentence, lose the kernel."""
     code = CELL.format(stored=str(ROOT / "tests/widgets/recordings.json"))
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)], metadata={"kernelspec": kernel})
     nbformat.write(notebook, lab_server.root / "stage.ipynb")
-    context, problems = chromium.new_context(viewport={"width": 1280, "height": 1000}), Problems()
-    page = context.new_page()
-    problems.watch(page)
-    page.goto(f"{lab_server.url}/lab/tree/stage.ipynb?reset")
-    page.locator(".jp-NotebookPanel .jp-Notebook").wait_for()
-    page.wait_for_function("!!window.jupyterapp")
+    page = desk.open("stage.ipynb")
     assert run_all(page)["errors"] == []
     stage = page.locator(".jp-OutputArea-output .emq")
     pick = stage.get_by_label("the job at the head")
@@ -836,11 +841,10 @@ def test_in_jupyterlab_picks_run_in_python_and_a_dead_kernel_is_named(
     expect(pick).to_have_value("ghost")
     stage.get_by_role("button", name="Step back").click()
     expect(stage.locator(".count")).to_contain_text("6 / 7")
-    context.close()
-    assert [seen for seen in problems.seen if "Could not send widget sync message" not in seen] == []
+    desk.problems.forgive("Could not send widget sync message")
 
 
-def test_in_jupyterlab_an_untrusted_notebook_keeps_the_run_folded(chromium: Browser, lab_server: LabServer) -> None:
+def test_in_jupyterlab_an_untrusted_notebook_keeps_the_run_folded(desk: Desk, lab_server: LabServer) -> None:
     """Its sanitizer leaves details and summary: a reader who opens the file sees questions, and the run on request."""
     stage = Stage(title="Kept", record=lambda choice: POISONED, predict=[WHERE])
     data, _ = stage._repr_mimebundle_()
@@ -850,11 +854,7 @@ def test_in_jupyterlab_an_untrusted_notebook_keeps_the_run_folded(chromium: Brow
     nbformat.write(
         nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel}), lab_server.root / "kept.ipynb"
     )
-    context, problems = chromium.new_context(viewport={"width": 1280, "height": 1000}), Problems()
-    page = context.new_page()
-    problems.watch(page)
-    page.goto(f"{lab_server.url}/lab/tree/kept.ipynb?reset")
-    page.locator(".jp-NotebookPanel .jp-Notebook").wait_for()
+    page = desk.open("kept.ipynb")
     kept = page.locator(".jp-OutputArea-output")
     expect(kept.get_by_text("Where does the script leave it?").first).to_be_visible()
     expect(kept.get_by_role("img")).to_be_hidden()
@@ -862,5 +862,3 @@ def test_in_jupyterlab_an_untrusted_notebook_keeps_the_run_folded(chromium: Brow
     kept.get_by_text("The run, if you only read along").click()
     expect(kept.get_by_role("img")).to_be_visible()
     expect(kept.locator("table").first).to_be_visible()
-    context.close()
-    assert problems.seen == []

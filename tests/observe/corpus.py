@@ -4,6 +4,11 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from emqlab.observe.run import Run
+from emqlab.observe.state import state_of
+from emqlab.observe.trace import Frame
+from emqlab.observe.walk import merge
+
 JOB = "JOB0NgWEfAEJfs"
 OTHER = "JOB0NgWEfAEJft"
 GHOST = "JOB0KHTOWnGLuC"
@@ -198,6 +203,14 @@ FINDS: dict[str, tuple[str, ...]] = {
 }
 
 
+def walked(ran: Run, told: list[Frame]) -> Any:
+    """The state that the patches of a run's frames lead to."""
+    state: Any = state_of(ran.before, ran.case.queue)
+    for frame in told:
+        state = merge(state, frame.patch or {})
+    return state
+
+
 def alone(verb: str) -> Iterator[Json]:
     """Every state of the job × every call of a verb, nothing else in the queue."""
     for kind, place, call in itertools.product(ROWS, FINDS.get(verb, HOLDERS), _calls(verb)):
@@ -220,6 +233,11 @@ def parented(verb: str) -> Iterator[Json]:
         if verb in _TELLERS:
             given = [*ROWS["flow"], *PLACES[place], *PARENTS[around]]
             yield case(f"{verb}/{around}, {place}", given, [call])
+
+
+def first(verb: str) -> Json:
+    """The first call of a verb."""
+    return _calls(verb)[0]
 
 
 def _calls(verb: str) -> list[Json]:

@@ -38,19 +38,11 @@ def run(lab: Lab, case: Json, executor: str) -> Run:
     return found
 
 
-def walked(ran: Run, told: list[Frame]) -> Any:
-    """The state that the patches lead to."""
-    state: Any = state_of(ran.before, ran.case.queue)
-    for frame in told:
-        state = merge(state, frame.patch or {})
-    return state
-
-
 def assert_true_to(ran: Run) -> None:
     """Both details lead from the run's own start to its own end."""
     end = state_of(ran.after, ran.case.queue)
-    assert walked(ran, frames(ran)) == end
-    assert walked(ran, frames(ran, detail="calls")) == end
+    assert corpus.walked(ran, frames(ran)) == end
+    assert corpus.walked(ran, frames(ran, detail="calls")) == end
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -71,17 +63,6 @@ def test_the_case_files_are_found() -> None:
 def test_patches_lead_from_before_to_after_through_a_moving_world(lab: Lab, case: Json, executor: str) -> None:
     """Clocks, restarts, expiry, other clients, odd keys and arguments: the frames follow."""
     assert_true_to(run(lab, case, executor))
-
-
-@pytest.mark.parametrize("verb", corpus.VERBS)
-def test_patches_lead_from_before_to_after_from_every_state(lab: Lab, verb: str) -> None:
-    """Ghosts, lanes, wrong types, bad counters and bytes: the frames follow."""
-    first = next(call for call in corpus.CALLS if call["verb"] == verb)
-    for case in corpus.alone(verb):
-        if case["when"] != [first]:
-            continue
-        for executor in ("native",) if verb.startswith("lane_") else ("scripted", "native"):
-            assert_true_to(run(lab, case, executor))
 
 
 def claim(*given: Any) -> Json:

@@ -7,6 +7,7 @@ import pytest
 
 from emqlab.executor import Told
 from emqlab.lab import open_lab
+from emqlab.observe.state import state_of
 from emqlab.observe.trace import Frame, frames
 from emqlab.observe.words import Sent, entry_of, sentences
 from emqlab.observe.words.entry import Entry, in_hand, joined, rows, short, span
@@ -31,18 +32,42 @@ class Seen(NamedTuple):
     reply: str
 
 
+class Ran(NamedTuple):
+    """The corpus, run once for the whole file: what was said, and the runs whose frames do not end where they did."""
+
+    seen: list[Seen]
+    astray: list[str]
+
+
 @pytest.fixture(scope="module")
-def seen() -> list[Seen]:
-    """All that is said of every transition, in every state of the corpus, on both executors."""
+def ran() -> Ran:
+    """Every transition, in every state of the corpus, on both executors."""
     found: dict[Seen, None] = {}
+    astray: list[str] = []
     with open_lab() as lab:
         made = (make(verb) for verb in corpus.VERBS for make in (corpus.alone, corpus.surrounded, corpus.parented))
         for case in itertools.chain(*made):
             verb = case["when"][0]["verb"]
             for executor in ("scripted", "native"):
                 run: Any = lab.run(case, executor="scripted" if executor == "scripted" else "native")
-                found |= dict.fromkeys(_said(verb, executor, frame) for frame in frames(run))
-    return list(found)
+                told = [frames(run)]
+                found |= dict.fromkeys(_said(verb, executor, frame) for frame in told[0])
+                if case["when"] == [corpus.first(verb)]:
+                    told.append(frames(run, detail="calls"))
+                end = state_of(run.after, run.case.queue)
+                astray += [f"{case['name']} on {executor}" for some in told if corpus.walked(run, some) != end]
+    return Ran(list(found), astray)
+
+
+@pytest.fixture(scope="module")
+def seen(ran: Ran) -> list[Seen]:
+    """All that is said."""
+    return ran.seen
+
+
+def test_patches_lead_from_before_to_after_from_every_state(ran: Ran) -> None:
+    """Ghosts, lanes, wrong types, bad counters and bytes: the frames of each run end where it did."""
+    assert ran.astray == []
 
 
 def _said(verb: str, executor: str, frame: Frame) -> Seen:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from emqlab.servers.limit import Limit
+from tests.servers.real import wait_until
 
 PATIENCE_S = 30
 
@@ -102,6 +103,37 @@ def test_it_keeps_nothing_alive() -> None:
     gc.collect()
     assert None is gone()
     limit.close()
+
+
+def test_its_thread_ends_with_what_it_acts_on() -> None:
+    """At once, though it was to sleep for long."""
+    struck = Struck()
+    limit = Limit(struck.strike)
+    limit.begin(0.01)
+    assert struck.told.wait(PATIENCE_S)
+    wait_until(lambda: _sleeps(limit), "its thread sleeps")
+    thread = limit._thread
+    assert thread is not None
+    del struck
+    gc.collect()
+    thread.join(PATIENCE_S / 2)
+    assert not thread.is_alive()
+
+
+def _sleeps(limit: Limit) -> bool:
+    """Whether its thread has gone to sleep for long: it lets go of the turn only then."""
+    with limit._turn:
+        return limit._wakes > time.monotonic() + PATIENCE_S
+
+
+def test_it_remembers_that_it_has_struck_until_the_next(limit: Limit, struck: Struck) -> None:
+    """Whoever asks why is told; what begins after it has done nothing yet."""
+    limit.begin(0.01)
+    assert struck.told.wait(PATIENCE_S)
+    limit.end()
+    was = limit.struck
+    limit.begin(PATIENCE_S)
+    assert (True, False) == (was, limit.struck)
 
 
 def test_it_ends_while_it_is_looked_at() -> None:

@@ -1,5 +1,6 @@
 """The lab's own real server: its clock, its restarts, and cases that leave nothing to the next (SPEC 8, 10)."""
 
+import gc
 import shutil
 import sys
 import threading
@@ -13,6 +14,7 @@ import pytest
 import redis
 
 import emqlab
+from emqlab.audit.given import audit_given
 from emqlab.lab import Lab
 from emqlab.native.module import CannotBuild, NoCompiler, module_path
 from emqlab.native.module.build import shared_object
@@ -21,6 +23,7 @@ from emqlab.observe.run import Run, run_case
 from emqlab.servers import valkey as valkey_module
 from emqlab.servers.binaries import VARIABLE, NoServer, find_binary
 from emqlab.servers.bounds import CannotRun
+from emqlab.servers.clock import LATEST_MS, NoSuchTime
 from emqlab.servers.process import CannotStart
 from emqlab.servers.valkey import ClockFixed, ValkeyServer
 from tests.observe.leftovers import LEFTOVERS
@@ -303,6 +306,60 @@ def test_a_still_clock_stands(server: ValkeyServer) -> None:
     assert abs(time.time() * 1000 - server.now_ms()) < 1_000
 
 
+@pytest.mark.parametrize("at_ms", [0, -1, 9 * 10**15 + 1, 10**30])
+def test_a_clock_does_not_stand_where_none_can(server: ValkeyServer, at_ms: int) -> None:
+    """It is refused at once, and the clock runs on, now and in the next case."""
+    movable(server)
+    with pytest.raises(
+        NoSuchTime, match=rf"^a server's clock can't show {at_ms} ms since 1970, only 1 to {LATEST_MS};"
+    ):
+        server.stand_still(at_ms)
+    server.begin_case(b"q")
+    server.end_case(b"q", plain=True)
+    assert abs(time.time() * 1000 - server.now_ms()) < 10_000
+
+
+@pytest.mark.parametrize("at_ms", ["0", 1.5, True])
+def test_where_a_clock_stands_is_an_int(server: ValkeyServer, at_ms: Any) -> None:
+    """Or None; anything else is named before it is looked at."""
+    movable(server)
+    with pytest.raises(TypeError, match=rf"^at_ms must be an int or None, not {type(at_ms).__name__}$"):
+        server.stand_still(at_ms)
+
+
+@pytest.mark.parametrize("at_ms", [1, LATEST_MS])
+def test_a_server_works_at_the_ends_of_its_clock(server: ValkeyServer, at_ms: int) -> None:
+    """Both executors put jobs in and take them out, and it tells the time."""
+    movable(server)
+    server.stand_still(at_ms)
+    lab = Lab(server)
+    for executor in (lab.scripted, lab.native) * 3:
+        job = executor.enqueue("q", b"x", id=f"JOB0NgWEfAEJf{executor.name[0]}")
+        claimed = executor.claim("q", lease_ms=1_000)
+        assert (job, at_ms + 1_000) == (getattr(claimed, "id", None), server.client.zscore("emq:{q}:active", job))
+        executor.complete("q", job, getattr(claimed, "token", 0))
+    assert at_ms == server.now_ms()
+
+
+def test_a_clock_that_nobody_shows_is_as_it_was(server: ValkeyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is lost while its clock is moved has the old one when it is back."""
+    movable(server)
+    moves: list[Callable[[], None]] = [lambda: server.advance(HOUR), lambda: server.stand_still(1_800_000_000_000)]
+    for move in moves:
+        with monkeypatch.context() as losing:
+            losing.setattr("emqlab.servers.shim._await", lambda seen: _lose(server))
+            with pytest.raises(emqlab.ServerLost):
+                move()
+        server.restart()
+        assert abs(time.time() * 1000 - server.now_ms()) < 10_000
+        assert not server.process.clock.moved  # type: ignore[union-attr]
+
+
+def _lose(server: ValkeyServer) -> None:
+    server.process.kill()
+    raise emqlab.ServerLost("gone")
+
+
 def test_a_restart_keeps_the_clock(server: ValkeyServer) -> None:
     """The moved time goes on, so leases and expiry mean the same after it."""
     movable(server)
@@ -432,12 +489,20 @@ def test_nothing_is_left_for_the_next_case(bench: tuple[ValkeyServer, Any], plac
 def test_a_case_that_blocks_its_server_loses_it(
     bench: tuple[ValkeyServer, Any], monkeypatch: pytest.MonkeyPatch, left: list[str]
 ) -> None:
-    """After a while the server is killed and the case ends; the next one is as ever."""
+    """After a while the server is killed and the case ends, which is said; the next one is as ever."""
     monkeypatch.setattr(valkey_module, "CASE_LIMIT_S", 0.3)
-    with pytest.raises(emqlab.ServerLost):
+    with pytest.raises(emqlab.ServerLost, match=r"^the case took longer than 0\.3 s, and its server was ended$"):
         run(bench, "native", when=[{"command": left}, CLAIM])
     monkeypatch.undo()
     assert [[ROW.encode(), b"p", 1]] == list(run(bench, "native").replies)
+
+
+def test_a_given_that_blocks_its_server_is_said(server: ValkeyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also to whoever only looks at what a case is given."""
+    monkeypatch.setattr(valkey_module, "CASE_LIMIT_S", 0.3)
+    blocking = parse_case({**ORDINARY, "given": [["EVAL", "while true do end", "0"]]})
+    with pytest.raises(emqlab.ServerLost, match=r"^the case took longer than 0\.3 s, and its server was ended$"):
+        audit_given(Lab(server), blocking)
 
 
 def test_the_scripts_of_an_earlier_case_are_not_seen(bench: tuple[ValkeyServer, Any]) -> None:
@@ -501,6 +566,19 @@ def test_cases_of_many_threads_do_not_meet(bench: tuple[ValkeyServer, Any]) -> N
 
 
 # ---------------------------------------------------------------- its end
+
+
+def test_a_dropped_lab_leaves_no_thread(server: ValkeyServer) -> None:
+    """The one that watches its cases ends with it, though nobody has closed it."""
+    dropped = ValkeyServer(server.process.binary)
+    dropped.begin_case(b"q")
+    dropped.end_case(b"q", plain=True)
+    thread = dropped._limit._thread
+    assert thread is not None
+    del dropped
+    gc.collect()
+    thread.join(10)
+    assert not thread.is_alive()
 
 
 def test_a_failed_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
