@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from emqlab_widgets.restart import RESTARTED
+
 #: How much later a real clock may be where the embedded one stands still, ms. A lease of the lessons is at least 1 s.
 LATE_MS = 900
 
@@ -92,11 +94,11 @@ class Comparison:
 
 
 def _as_embedded(text: str) -> str:
-    """What a real server says of itself in "You are here", in the words of the embedded one; no other line."""
+    """What a real server says of itself in "You are here", and of its restart, in the words of the embedded one."""
     for name, (embedded, real) in SERVER.items():
         for begin in (rf"(?m)^(  {name}  .*)", rf'(<th scope="row"[^>]*>{name}</th><td[^>]*>[^<]*)'):
             text = re.sub(begin + re.escape(real), rf"\g<1>{embedded}", text)
-    return text
+    return text.replace(RESTARTED["valkey"], RESTARTED["embedded"])
 
 
 def texts(cell: Mapping[str, Any]) -> Iterator[str]:

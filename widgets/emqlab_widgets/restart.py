@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab, open_lab
@@ -17,26 +18,25 @@ from emqlab_widgets.stage import Stage
 TITLES = {"scripted": "the scripts", "native": "the verbs"}
 _LABELS = {"once": "once", "twice": "twice", "none": "not at all"}
 _CAPS = {1: "1: the first stall kills (the default)", 2: "2: one stall is forgiven"}
-#: What a restart is; the same words on every server, for a lesson is recorded on one and run on another.
-_QUESTION = (
-    "A worker holds the job when the server goes down and comes back. Was that a stall? (A real server's process is "
-    "ended and started again. The embedded one has none: it keeps its data and draws a new run_id, as a new process "
-    "would.)"
-)
+#: What the restart was, by the server that this is.
+RESTARTED = {
+    "embedded": "The embedded server has no process to end: it keeps its data and draws a new run_id.",
+    "valkey": "The server's process was ended and started again, on the same data; its run_id is new.",
+}
 
 
 def restart(lab: Lab | None = None, choice: Mapping[str, str] | None = None, predict: bool = True) -> Stage:
     """The stage of a claim that a restart interrupts: claim, restart, sweep, claim. Each frame is a whole transition.
 
     ``lab`` is where it runs (a private embedded one unless given); a real server is really restarted, which takes some
-    tenths of a second a pick. ``choice`` may set ``restarts`` (``once``, ``twice``, ``none``) and ``max_stalled``;
+    tenths of a second a pick, and the frame of the restart says which it was. ``choice`` may set ``restarts`` (``once``, ``twice``, ``none``) and ``max_stalled``;
     ``predict=False`` shows the outcome at once. Raises ValueError for an option that is none, CannotRecord on a server
     that can't be restarted from here.
     """
     where = open_lab("embedded") if lab is None else lab
     return Stage(
         title="Restart",
-        question=_QUESTION,
+        question="A worker holds the job when the server goes down and comes back. Was that a stall?",
         picks=[
             {
                 "name": "restarts",
@@ -49,14 +49,23 @@ def restart(lab: Lab | None = None, choice: Mapping[str, str] | None = None, pre
                 "options": [(str(cap), _CAPS[cap]) for cap in CAPS[:2]],
             },
         ],
-        record=lambda picked: record(
-            where, restart_case(picked["restarts"], int(picked["max_stalled"])), detail="calls", titles=TITLES
-        ),
+        record=lambda picked: _recorded(where, picked),
         predict=_questions if predict else None,
         sources=all_sources_of(("claim", "stalled_check")),
         divergences={8: DIVERGENCES[8], 15: DIVERGENCES[15]},
         choice=choice,
     )
+
+
+def _recorded(lab: Lab, picked: Choice) -> dict[str, Any]:
+    """The recording, in which a restart's frame says what was restarted."""
+    case = restart_case(picked["restarts"], int(picked["max_stalled"]))
+    recording = record(lab, case, detail="calls", titles=TITLES)
+    for executor in recording["executors"]:
+        for frame in executor["frames"]:
+            if frame["step"].partition("#")[0] == "restart":
+                frame["note"] = RESTARTED[lab.server.name]
+    return recording
 
 
 def _questions(choice: Choice) -> list[Question]:
