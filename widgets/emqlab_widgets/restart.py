@@ -29,9 +29,9 @@ def restart(lab: Lab | None = None, choice: Mapping[str, str] | None = None, pre
     """The stage of a claim that a restart interrupts: claim, restart, sweep, claim. Each frame is a whole transition.
 
     ``lab`` is where it runs (a private embedded one unless given); a real server is really restarted, which takes some
-    tenths of a second a pick, and the frame of the restart says which it was. ``choice`` may set ``restarts`` (``once``, ``twice``, ``none``) and ``max_stalled``;
-    ``predict=False`` shows the outcome at once. Raises ValueError for an option that is none, CannotRecord on a server
-    that can't be restarted from here.
+    tenths of a second a pick, and the frame of the restart says which it was. ``choice`` may set ``restarts``
+    (``once``, ``twice``, ``none``) and ``max_stalled``; ``predict=False`` shows the outcome at once. Raises ValueError
+    for an option that is none, CannotRecord on a server that can't be restarted from here.
     """
     where = open_lab("embedded") if lab is None else lab
     return Stage(
