@@ -37,6 +37,8 @@ WIDTH = 110
 CELL = 'style="text-align:left;vertical-align:top;padding:2px 12px 2px 0"'
 ASKS = "Before you run it, say what will happen:"
 FOLDED = "The run, if you only read along"
+#: On paper nothing can be unfolded: an export that is printed shows the run. Where styles are taken out, it stays away.
+UNFOLDED = "<style>@media print{details::details-content{content-visibility:visible;block-size:auto}}</style>"
 SIGN = {"read": "○", "host": "◌", "write": "■", "guard": "═", "reply": "▌", "world": "–"}
 
 
@@ -115,7 +117,7 @@ def html(shown: Shown) -> str:
         return "".join([*out, '<h4 style="margin:8px 0">The run</h4>', _run(shown)]) + "</div>"
     asked = (f"<li>{_safe(q.ask)} {_safe(_options(q))}</li>" for q in shown.questions)
     out.append(f"<p>{ASKS}</p><ul>{''.join(asked)}</ul>")
-    return "".join([*out, f"<details><summary>{FOLDED}</summary>", _run(shown)]) + "</details></div>"
+    return "".join([*out, f"{UNFOLDED}<details><summary>{FOLDED}</summary>", _run(shown)]) + "</details></div>"
 
 
 def _options(question: Question) -> str:
