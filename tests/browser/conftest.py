@@ -1,11 +1,14 @@
 """The harness of the browser tests: one JupyterLab, one Chromium, a page that tells what went wrong on it."""
 
+import functools
 import http.client
+import http.server
 import json
 import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from emqlab.browsers import find_browser
 from emqlab.course import HOST, choose_port, write_quiet_settings
+from emqlab_widgets import Stage
 from tests.browser.problems import Problems
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -176,6 +180,53 @@ def fresh_view(page: Page, width: int) -> None:
     page.emulate_media(media="null", color_scheme="null", reduced_motion="null", forced_colors="null")
 
 
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves the project without a word."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """The address of the plain page; a browser loads modules over http only."""
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(_Quiet, directory=str(NOTEBOOKS.parent))
+    )
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/tests/browser/stage_page.html"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def tab(chromium: Browser) -> Iterator[tuple[Page, Problems]]:
+    """A page of the file's own, its clock in the tests' hand, and what goes wrong on it."""
+    context, problems = chromium.new_context(), Problems()
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    problems.watch(page)
+    page.clock.install()
+    yield page, problems
+    context.close()
+    assert problems.seen == []
+
+
+@pytest.fixture
+def page(tab: tuple[Page, Problems], address: str) -> Iterator[Page]:
+    """The plain page, loaded anew, 920 wide; the test fails on anything that ``Problems`` notes."""
+    page, problems = tab
+    page.context.clear_permissions()
+    fresh_view(page, 920)
+    page.goto(address)
+    page.wait_for_function("!!window.mountStage")
+    yield page
+    seen, problems.seen = problems.seen, []
+    assert seen == []
+
+
 class Desk:
     """JupyterLab in a page that all tests of a worker share: to load it takes longer than most of them.
 
@@ -277,3 +328,13 @@ def run_all() -> Callable[..., dict[str, Any]]:
         return result
 
     return run
+
+
+#: What a kernel sends of a stage.
+TRAITS = ("title", "question", "view", "picks", "choice", "shown", "recording", "step", "ran", "predict", "sources")
+SENT = (*TRAITS, "divergences", "answered", "trouble")
+
+
+def sent(stage: Stage) -> dict[str, Any]:
+    """All that Python sends of a stage, for a plain page to mount."""
+    return {name: getattr(stage, name) for name in SENT}

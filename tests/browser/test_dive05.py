@@ -1,49 +1,33 @@
 """What only a browser can show of dive 05: three columns, each with the case it ran, and an epoch that grows old."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 import emqlab
 import emqlab_widgets as widgets
 from emqlab.observe.moments import line, moments, show
-from tests.browser.test_stage import address
-
-__all__ = ["address"]
-SENT = ("title", "question", "picks", "choice", "recording", "divergences", "sources")
-
-
-@pytest.fixture
-def plain(chromium: Browser, address: str) -> Iterator[Page]:
-    """A plain page, wide enough for three columns."""
-    page = chromium.new_page(viewport={"width": 1000, "height": 1000}, reduced_motion="reduce")
-    page.goto(address)
-    page.wait_for_function("() => !!window.mountStage")
-    yield page
-    page.close()
+from tests.browser.conftest import sent
 
 
 def mounted(page: Page, stage: widgets.Stage) -> Any:
     """The stage on the page, as a kernel would send it."""
-    sent = json.loads(json.dumps({name: getattr(stage, name) for name in SENT}))
-    page.evaluate("values => window.mountStage(values)", sent)
+    page.evaluate("values => window.mountStage(values)", sent(stage))
     return page.locator("section.emq")
 
 
-def test_each_column_gives_the_case_that_it_ran(plain: Page, lab: emqlab.Lab) -> None:
+def test_each_column_gives_the_case_that_it_ran(page: Page, lab: emqlab.Lab) -> None:
     """The sweeps theirs, the reaper its own, each with the divergence that it shows; and all of them are named."""
     stage = widgets.expired_lease(lab, choice={"member": "ghost"}, predict=False)
-    shown = mounted(plain, stage)
+    shown = mounted(page, stage)
     shown.get_by_text("The case", exact=True).click()
     forms = [json.loads(text) for text in shown.locator("details pre").all_inner_texts() if text.startswith("{")]
     assert [(form["when"][0]["verb"], form["differs"]) for form in forms] == [("reap", [20]), ("stalled_check", [16])]
     assert shown.get_by_text("≠ 16").count() == shown.get_by_text("≠ 20").count() == 1
 
 
-def test_this_epoch_is_an_earlier_one_after_the_restart(plain: Page, lab: emqlab.Lab) -> None:
+def test_this_epoch_is_an_earlier_one_after_the_restart(page: Page, lab: emqlab.Lab) -> None:
     """Step by step the browser says of the stamp what Python says."""
     stage = widgets.restart(lab, predict=False)
     recording = stage.recording
@@ -51,7 +35,7 @@ def test_this_epoch_is_an_earlier_one_after_the_restart(plain: Page, lab: emqlab
         [show(line(recording, "row/lease_epoch", m).now, "row/lease_epoch", recording, m) for m in ms]
         for ms in moments(recording)
     ]
-    said = plain.evaluate(
+    said = page.evaluate(
         """rec => window.derived.moments(rec).map((ms) => ms.map((m) => {
           const found = window.derived.line(rec, "row/lease_epoch", m);
           return window.derived.show(found.is, "row/lease_epoch", rec, m);

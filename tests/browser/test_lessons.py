@@ -80,7 +80,7 @@ def test_another_pick_brings_another_run_its_questions_and_its_files(lesson: Pag
     expect(column(stage, 0).get_by_text("✓ right")).to_have_count(1)
     expect(column(stage, 1).get_by_text("✓ right")).to_have_count(2)
     stage.get_by_text("Show what ran").click()
-    expect(stage.locator("figcaption")).to_have_text(["requeue.py"])
+    expect(stage.locator("figcaption code")).to_have_text(["requeue.py"])
 
 
 def test_a_lease_that_is_swept_too_early_makes_no_token(lesson: Page) -> None:

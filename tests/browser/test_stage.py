@@ -1,16 +1,13 @@
 """The stage in Chromium: the same words as Python, nothing clipped, all of it by keyboard, and the kernel's part."""
 
-import functools
-import http.server
 import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 import emqlab
 from emqlab.observe import moments as derived
@@ -19,8 +16,7 @@ from emqlab.observe.recording import record
 from emqlab.teach import cases
 from emqlab.teach.predict import Question, answer, deciding, judge
 from emqlab_widgets import Stage
-from tests.browser.conftest import Desk, LabServer, fresh_view
-from tests.browser.problems import Problems
+from tests.browser.conftest import Desk, LabServer
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS: dict[str, Any] = json.loads((ROOT / "tests/widgets/recordings.json").read_text(encoding="utf-8"))
@@ -90,51 +86,6 @@ CLIPPED = """() => {
   }
   return [...bad];
 }"""
-
-
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves the project without a word."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """The address of the plain page; a browser loads modules over http only."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(ROOT)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/tests/browser/stage_page.html"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-@pytest.fixture(scope="module")
-def tab(chromium: Browser) -> Iterator[tuple[Page, Problems]]:
-    """A page of the file's own, its clock in the tests' hand, and what goes wrong on it."""
-    context, problems = chromium.new_context(), Problems()
-    page = context.new_page()
-    page.set_default_timeout(10_000)
-    problems.watch(page)
-    page.clock.install()
-    yield page, problems
-    context.close()
-    assert problems.seen == []
-
-
-@pytest.fixture
-def page(tab: tuple[Page, Problems], address: str) -> Iterator[Page]:
-    """The plain page, loaded anew, 920 wide; the test fails on anything that ``Problems`` notes."""
-    page, problems = tab
-    page.context.clear_permissions()
-    fresh_view(page, 920)
-    page.goto(address)
-    page.wait_for_function("!!window.mountStage")
-    yield page
-    seen, problems.seen = problems.seen, []
-    assert seen == []
 
 
 def mount(page: Page, name: str = "claim/bad-attempts", **values: Any) -> Locator:

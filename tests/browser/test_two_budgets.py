@@ -9,16 +9,10 @@ from playwright.sync_api import Locator, Page, expect
 import emqlab_widgets as widgets
 from emqlab.teach.history import HISTORIES
 from emqlab_widgets import chart
-from tests.browser import test_stage
+from tests.browser import conftest
 from tests.browser.test_stage import CLIPPED, at, press
 
-# The plain page and its address, as the stage's own tests have them.
-address = test_stage.address
-page = test_stage.page
-
 LOST = HISTORIES["lost"]
-SENT = ("title", "question", "view", "picks", "choice", "shown", "recording", "step", "ran", "predict", "sources")
-TRAITS = (*SENT, "divergences", "answered", "trouble")
 OTHERS = (
     ("claim fail claim requeue claim lapse claim fail claim delay claim fail", "2"),
     ("fail lapse claim lapse claim fail claim fail", "1"),
@@ -29,7 +23,7 @@ OTHERS = (
 def sent(moves: str, cap: str = "3", *, predict: bool = False) -> dict[str, Any]:
     """All that Python sends of a history."""
     stage = widgets.two_budgets(choice={"moves": moves, "max_attempts": cap}, predict=predict)
-    return {name: getattr(stage, name) for name in TRAITS}
+    return conftest.sent(stage)
 
 
 def mount(page: Page, values: dict[str, Any]) -> Locator:
@@ -153,7 +147,7 @@ def test_what_ran_follows_whole_calls_and_each_file_has_a_link(page: Page) -> No
     press(page, "Step back")
     expect(names).to_have_text(["claim.lua", "claim.py"])
     opened = widgets.open(code)
-    mount(page, {name: getattr(opened, name) for name in TRAITS})
+    mount(page, conftest.sent(opened))
     press(page, "Show me without guessing")
     at(page, "6 / 9")
     expect(stage.locator("figure.asked code").first).to_have_text("stalled_check.py")

@@ -1,10 +1,6 @@
 """Two workers in Chromium: events are dragged, moved by keys and by number, and the run says who was refused."""
 
-import functools
-import http.server
-import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,22 +10,9 @@ import emqlab
 import emqlab_widgets as widgets
 from emqlab.observe.story import alike
 from emqlab.teach import plan
+from tests.browser.conftest import sent
 from tests.browser.problems import Problems
 
-ROOT = Path(__file__).parents[2]
-TRAITS = (
-    "title",
-    "question",
-    "view",
-    "picks",
-    "choice",
-    "recording",
-    "step",
-    "predict",
-    "divergences",
-    "shown",
-    "answered",
-)
 PRESET = "A-claims@0 A-stalls@2 sweep@10 B-claims@14 A-completes@16 B-completes@18"
 
 # What sticks out of the widget, or makes the page wider than the window.
@@ -48,25 +31,6 @@ OUT = """() => {
   }));
   return [...bad];
 }"""
-
-
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves the project without a word."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """The address of the plain page; a browser loads modules over http only."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(ROOT)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/tests/browser/stage_page.html"
-    server.shutdown()
-    thread.join()
-    server.server_close()
 
 
 @pytest.fixture
@@ -94,14 +58,12 @@ def mount(page: Page, lab: emqlab.Lab) -> Callable[..., Answer]:
 
     def mounted(choice: dict[str, str] | None = None, predict: bool = False, **more: Any) -> Answer:
         stage = widgets.two_workers(lab, choice, predict, **more)
-        page.evaluate("(values) => mountStage(values)", {name: getattr(stage, name) for name in TRAITS})
+        page.evaluate("(values) => mountStage(values)", sent(stage))
 
         def answer() -> dict[str, str]:
             asked: dict[str, str] = page.evaluate("model.values.choice")
             stage.choice = asked
-            page.evaluate(
-                "(values) => model.receive(values)", {name: getattr(stage, name) for name in (*TRAITS, "trouble")}
-            )
+            page.evaluate("(values) => model.receive(values)", sent(stage))
             return asked
 
         return answer
