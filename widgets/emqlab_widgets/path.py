@@ -67,7 +67,7 @@ def _steps(recording: Recording, ms: Sequence[Moment]) -> list[tuple[str, str]]:
     """For each step its name, and how far it moved the clock (an empty text if not)."""
     out = []
     for was, m, step in zip(ms[:-1], ms[1:], recording["steps"], strict=True):
-        name = step["id"].split("#")[0]
+        name = step["id"].split("#")[0].replace("-", " ")
         out.append((NAMES.get(name, name), f"+{(m.clock - was.clock) / 1000:g} s" if m.clock != was.clock else ""))
     return out
 
