@@ -63,8 +63,12 @@ def merge(state: Json, patch: Json) -> Json:
 
 
 def of_calls(recording: Recording) -> bool:
-    """Whether the frames of a recording are whole calls, so that each step has a before and after of its own."""
-    return any(f["phase"] in ("call", "world") for executor in recording["executors"] for f in executor["frames"])
+    """Whether the frames of a recording are whole calls, so that each step has a before and after of its own.
+
+    What another client sends into the middle of a transition (``world`` with ``by``) is one more frame of that.
+    """
+    frames = [f for executor in recording["executors"] for f in executor["frames"]]
+    return any(f["phase"] == "call" or (f["phase"] == "world" and not f.get("by")) for f in frames)
 
 
 def moments(recording: Recording, *, whole: bool = False) -> list[list[Moment]]:

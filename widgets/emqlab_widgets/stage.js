@@ -46,8 +46,8 @@ export function merge(state, patch) {
   return out;
 }
 
-/** Whether the frames are whole calls, so that each step has a before and after of its own. */
-const ofCalls = (rec) => rec.executors.some((ex) => ex.frames.some((f) => f.phase === "call" || f.phase === "world"));
+/** Whether the frames are whole calls, so that each step has a before and after of its own; `world` with `by` is another client's command inside one. */
+const ofCalls = (rec) => rec.executors.some((ex) => ex.frames.some((f) => f.phase === "call" || (f.phase === "world" && !f.by)));
 
 /**
  * For each executor, one moment before anything was sent and one after each step. `since` is the state that a reader
@@ -694,8 +694,8 @@ function render({ model, el }) {
     body.querySelectorAll("footer summary").forEach((s) => { s.parentNode.open = unfolded.includes(s.textContent); });
   }
   function aboutCase(n) {
-    const div = model.get("divergences") ?? {}, d = rec.case?.differs ?? [];
-    const none = n > 1 && model.get("view") !== "workers" ? "No declared divergence: both must end with the same replies and keys." : rec.case?.about ?? "";
+    const div = model.get("divergences") ?? {}, d = rec.differs ?? rec.case?.differs ?? [];
+    const none = rec.about ? rec.about : n > 1 && model.get("view") !== "workers" ? "No declared divergence: both must end with the same replies and keys." : rec.case?.about ?? "";
     about.replaceChildren(...(held ? [] : d.length ? d.map((k) => h("span", {}, h("b", {}, `≠ ${k}`), ` ${div[k] ?? ""}`)) : [h("span", {}, none)]));
   }
   function traceTable() {

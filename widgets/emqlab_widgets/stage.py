@@ -146,7 +146,8 @@ class Stage(anywidget.AnyWidget):
                 callback(list(change["new"]))
 
     def _shown(self) -> twin.Shown:
-        differs: Sequence[int] = (self.recording.get("case") or {}).get("differs") or ()
+        case: Mapping[str, Any] = self.recording.get("case") or {}
+        differs: Sequence[int] = self.recording.get("differs", case.get("differs") or ())
         return twin.Shown(
             title=self.title,
             question=self.question,

@@ -4,14 +4,13 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from emqlab.executor import Executor
 from emqlab.lab import ExecutorName, Lab
 from emqlab.native.embedded import commands
-from emqlab.native.verbs import Verb
-from emqlab.observe.case import Case
-from emqlab.observe.run import Run, Skipped
+from emqlab.native.executor import NativeExecutor
+from emqlab.native.verbs import VERBS, Verb
 from emqlab.parity.defects.loading import CannotLoad, loaded
 from emqlab.scripted.executor import ScriptedExecutor
 from emqlab.scripted.scripts import SCRIPTS, Script, script_of
@@ -167,9 +166,12 @@ def module_of(sources: Sources) -> Path:
 class ChangedLab(Lab):
     """A lab whose executors run changed texts, also on the bench where its cases run."""
 
-    def __init__(self, make: Callable[[], Server], scripts: Mapping[str, Script]) -> None:
-        """``make`` makes a server that knows the changed verbs, and is called again for the bench."""
+    def __init__(
+        self, make: Callable[[], Server], scripts: Mapping[str, Script], verbs: Mapping[str, Verb] = VERBS
+    ) -> None:
+        """``make`` makes a server that knows the changed ``verbs``, and is called again for the bench."""
         self._scripts = scripts
+        self._verbs = verbs
         server = make()
         try:
             super().__init__(server, twin=make)
@@ -178,23 +180,21 @@ class ChangedLab(Lab):
             raise
 
     def _executors(self, server: Server) -> tuple[ScriptedExecutor, Executor]:
-        own, native = super()._executors(server)
+        own, _ = super()._executors(server)
+        native = NativeExecutor(server.client, own._mint, lambda: server.run_id, self._verbs)
         return ScriptedExecutor(server.client, own._mint, self._scripts), native
-
-    def run(self, case: Case | dict[str, Any], *, executor: ExecutorName, traced: bool = False) -> Run | Skipped:
-        """Run one case as ``Lab.run`` does; untraced, for a changed verb's lines are not known to the lab."""
-        return super().run(case, executor=executor, traced=traced)
 
 
 def open_defective(sources: Sources, server: ServerName = "embedded", *, seed: int = 0) -> ChangedLab:
     """A lab on a server of its own, whose executors run ``sources``. Raises CannotLoad, CannotBuild, ValueError."""
     scripts = scripts_of(sources)
     if server == "embedded":
-        known = commands(verbs_of(sources))
-        return ChangedLab(lambda: EmbeddedServer(known, seed), scripts)
+        verbs = verbs_of(sources)
+        known = commands(verbs)
+        return ChangedLab(lambda: EmbeddedServer(known, seed), scripts, verbs)
     if server != "valkey":
         raise ValueError(f"server must be embedded or valkey, not {server!r}: what is changed runs on the lab's own")
     from emqlab.servers.valkey import ValkeyServer
 
     module = module_of(sources)
-    return ChangedLab(lambda: ValkeyServer(module=module, node=seed % 1024), scripts)
+    return ChangedLab(lambda: ValkeyServer(module=module, node=seed % 1024), scripts, verbs_of(sources))
