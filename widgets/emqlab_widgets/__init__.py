@@ -2,10 +2,13 @@
 
 from emqlab_widgets.first_claim import first_claim
 from emqlab_widgets.here import here, progress_table
+from emqlab_widgets.instrument import instrument
 from emqlab_widgets.lease import lease
 from emqlab_widgets.life import life
 from emqlab_widgets.path import path
 from emqlab_widgets.show import show
+from emqlab_widgets.side_by_side import side_by_side
+from emqlab_widgets.six_differences import six_differences
 from emqlab_widgets.stage import Stage, open
 from emqlab_widgets.table import Table
 from emqlab_widgets.transition import transition
@@ -15,11 +18,14 @@ __all__ = [
     "Table",
     "first_claim",
     "here",
+    "instrument",
     "lease",
     "life",
     "open",
     "path",
     "progress_table",
     "show",
+    "side_by_side",
+    "six_differences",
     "transition",
 ]

@@ -695,8 +695,9 @@ function render({ model, el }) {
   }
   function aboutCase(n) {
     const div = model.get("divergences") ?? {}, d = rec.differs ?? rec.case?.differs ?? [];
-    const none = rec.about ? rec.about : n > 1 && model.get("view") !== "workers" ? "No declared divergence: both must end with the same replies and keys." : rec.case?.about ?? "";
-    about.replaceChildren(...(held ? [] : d.length ? d.map((k) => h("span", {}, h("b", {}, `≠ ${k}`), ` ${div[k] ?? ""}`)) : [h("span", {}, none)]));
+    const none = n > 1 && model.get("view") !== "workers" ? "No declared divergence: both must end with the same replies and keys." : rec.case?.about ?? "";
+    const told = [rec.about ?? (d.length ? null : none)].filter(Boolean).map((text) => h("span", {}, text));
+    about.replaceChildren(...(held ? [] : [...told, ...d.map((k) => h("span", {}, h("b", {}, `≠ ${k}`), ` ${div[k] ?? ""}`))]));
   }
   function traceTable() {
     buttons = rec.steps.map((s, k) => h("button", { type: "button", tabindex: -1, onclick: () => { stop(); go(k + 1); } }, h("span", { class: "num" }, k + 1), s.word));

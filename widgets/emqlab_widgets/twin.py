@@ -116,7 +116,8 @@ def _options(question: Question) -> str:
 def _run(shown: Shown) -> str:
     recording, columns = shown.recording, moments(shown.recording, whole=True)
     encoded = b64encode(picture(recording).encode("utf-8", "surrogatepass")).decode("ascii")
-    out = [f"<p><b>≠ {number}</b> {_safe(sentence)}</p>" for number, sentence in shown.differs]
+    out = [f"<p>{_safe(recording['about'])}</p>"] if recording.get("about") else []
+    out += [f"<p><b>≠ {number}</b> {_safe(sentence)}</p>" for number, sentence in shown.differs]
     source = f"data:image/svg+xml;base64,{encoded}"
     out.append(f'<img alt="{_safe(alt(shown.title, recording))}" style="max-width:100%" src="{source}">')
     out.append(_table(f"{shown.title}. After the last step.", recording, _ledger_rows(recording, columns)))
