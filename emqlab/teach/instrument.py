@@ -50,9 +50,9 @@ class Catch:
     def told(self) -> str:
         """What was changed, and after how many cases it was seen."""
         line, before, after = self.changed
-        became = f"became `{after}`" if after else "is gone"
+        change = f"{before} → {after}" if after else f"{before} is gone"
         return (
-            f"{self.plant.file}, line {line}: `{before}` {became}. "
+            f"{self.plant.file}, line {line}: {change}. "
             f"Caught after {cases(self.after)}; this is the smallest found that shows it."
         )
 

@@ -1,5 +1,6 @@
 """The course's widgets: one stage, and what chooses its cases."""
 
+from emqlab_widgets.divergence_table import divergence_table
 from emqlab_widgets.first_claim import first_claim
 from emqlab_widgets.here import here, progress_table
 from emqlab_widgets.instrument import instrument
@@ -16,6 +17,7 @@ from emqlab_widgets.transition import transition
 __all__ = [
     "Stage",
     "Table",
+    "divergence_table",
     "first_claim",
     "here",
     "instrument",

@@ -171,7 +171,8 @@ def text(shown: Shown) -> str:
     recording, columns = shown.recording, moments(shown.recording, whole=True)
     out = [shown.title, *([shown.question] if shown.question else [])]
     out += [f"{name}: {option}" for name, option in shown.picks]
-    differs = [f"≠ {number} {sentence}" for number, sentence in shown.differs]
+    differs = [recording["about"]] if recording.get("about") else []
+    differs += [f"≠ {number} {sentence}" for number, sentence in shown.differs]
     if shown.questions:
         out += ["", ASKS, *(f"  {q.ask} {_options(q)}" for q in shown.questions)]
         out += ["", "The run:", *differs]

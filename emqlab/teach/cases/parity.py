@@ -45,9 +45,7 @@ SIX: Mapping[str, CaseJson] = {
     "meta": case("six/meta", "meta holds a string, not a hash", [*_WAITING, ["SET", "{p}meta", "off"]], [claim()], 2),
     "row": case("six/row", "the first in line has 1.0 for its attempts", _counted("1.0"), [claim()], 3),
     "clock": case("six/clock", "one job waits", _WAITING, [claim()], 8),
-    "arguments": case(
-        "six/arguments", "the lease is written 1e3", _WAITING, [{"verb": "claim", "lease_ms": "1e3"}], 5
-    ),
+    "arguments": case("six/arguments", "the lease is written 1e3", _WAITING, [{"verb": "claim", "lease_ms": "1e3"}], 5),
     "rights": case(
         "six/rights",
         "the user may touch what the claim names, and no row",
