@@ -8,6 +8,8 @@ A question asks about one executor of a recording. ``about`` names what is asked
 ``<executor>/reply``                  the last reply, as the trace shows it
 ``<executor>/delta/<field>``          the change of a counter: ``0``, ``+1``, ``−1``, ``deleted``
 ``<executor>/value/<field>``          the value at the end, as the ledger shows it, or ``deleted``
+``<executor>/stamp@<step id>``        the stamp of one row of the trace, or ``nothing is sent``
+``<executor>/reply@<step id>``        the reply in one row of the trace, or ``nothing is sent``
 ====================================  ==========================================================
 
 A field is written as the ledger writes it: ``attempts``, ``state``, ``metrics:failed``, ``gactive blue``; but a flow's
@@ -68,6 +70,8 @@ class _Asked:
     others: Sequence[Sequence[Moment]]
     what: str
     field: str
+    #: Which moment is asked about: the last one unless the question names a row.
+    at: int | None = None
 
 
 def answer(recording: Recording, about: str) -> str:
@@ -77,6 +81,8 @@ def answer(recording: Recording, about: str) -> str:
     """
     asked = _resolve(recording, about)
     end = asked.column[-1]
+    if asked.at is not None:
+        return _told_at(recording, asked.column, asked.at, asked.what)
     if asked.what == "place":
         return verdict(recording, asked.column, len(asked.column) - 1).place
     if asked.what == "stamp":
@@ -95,10 +101,10 @@ def answer(recording: Recording, about: str) -> str:
 def deciding(recording: Recording, about: str) -> Frame:
     """The frame that made the difference for ``about``.
 
-    That is the last one that changed what is asked. If nothing changed it: for a delta or a value the last
-    one that wrote the field; else the command that refused, else the last read of the row, else the last
-    read, else the reply. The frame is empty where no command wrote the field or nothing was sent. Raises
-    ``ValueError`` as ``answer`` does.
+    That is the row's own where the question names a row; else the last one that changed what is asked. If nothing
+    changed it: for a delta or a value the last one that wrote the field; else the command that refused, else the last
+    read of the row, else the last read, else the reply. The frame is empty where no command wrote the field or nothing
+    was sent. Raises ``ValueError`` as ``answer`` does.
     """
     return _decided(recording, _resolve(recording, about))[1]
 
@@ -117,6 +123,8 @@ def reason(recording: Recording, about: str) -> str:
         return f"Step {step} decided it: {command}" + (f" → {told}." if told else ".")
     if not _sent(asked.column):
         return "Nothing was sent."
+    if asked.at is not None:
+        return "Nothing was sent for this."
     elsewhere = any(_wrote(asked.field, frame) for column in asked.others for _, frame in _sent(column))
     return f"No {asked.name + ' ' if elsewhere else ''}command wrote {label(asked.field)}."
 
@@ -142,13 +150,22 @@ def _resolve(recording: Recording, about: str) -> _Asked:
     columns = moments(recording, whole=True)
     for executor, column in zip(recording["executors"], columns, strict=True):
         if about.startswith(f"{executor['name']}/"):
-            what, _, name = about.removeprefix(f"{executor['name']}/").partition("/")
-            if what not in WHAT or (what in ("delta", "value")) != bool(name):
+            asked, _, name = about.removeprefix(f"{executor['name']}/").partition("/")
+            what, row, step = asked.partition("@")
+            at = _row(recording, step) if row else None
+            known = what in WHAT and (what in ("delta", "value")) == bool(name)
+            if not known or (row and (at is None or what not in ("stamp", "reply"))):
                 raise ValueError(f"nothing that can be asked: {about!r}")
             others = [one for one in columns if one is not column]
-            return _Asked(executor["name"], column, others, what, _field(column, name) if name else "")
+            return _Asked(executor["name"], column, others, what, _field(column, name) if name else "", at)
     names = ", ".join(executor["name"] for executor in recording["executors"])
     raise ValueError(f"{about!r} names no executor of this recording ({names})")
+
+
+def _row(recording: Recording, step: str) -> int | None:
+    """The number of the row of that id, counted from 1; None if there is none."""
+    ids = [one["id"] for one in recording["steps"]]
+    return ids.index(step) + 1 if step in ids else None
 
 
 def _field(column: Sequence[Moment], name: str) -> str:
@@ -171,6 +188,17 @@ def _stamp(recording: Recording, column: Sequence[Moment]) -> str:
     return verdict(recording, column, column.index(last)).stamp or "answered"
 
 
+def _told_at(recording: Recording, column: Sequence[Moment], at: int, what: str) -> str:
+    frame = column[at].frame
+    if frame is None or frame["phase"] == "world":
+        return "nothing is sent"
+    if what == "reply":
+        return reply_text(frame.get("reply"), recording)
+    if "unsupported" in (frame.get("reply") or {}):
+        return "unsupported"
+    return verdict(recording, column, at).stamp or "answered"
+
+
 def _sent(column: Sequence[Moment]) -> list[tuple[int, Frame]]:
     return [(step, m.frame) for step, m in enumerate(column) if m.frame is not None]
 
@@ -184,6 +212,9 @@ def _decided(recording: Recording, asked: _Asked) -> tuple[int | None, Frame]:
     sent = _sent(asked.column)
     if not sent:
         return None, {}
+    if asked.at is not None:
+        frame = asked.column[asked.at].frame
+        return (None, {}) if frame is None else (asked.at, frame)
     values = [_value(recording, asked, m) for m in asked.column]
     changed = [(step, frame) for step, frame in sent if values[step] != values[step - 1]]
     if changed:

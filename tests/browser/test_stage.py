@@ -197,6 +197,7 @@ def test_the_browser_and_python_say_the_same_words_at_every_step(page: Page, nam
         for field in ("attempts", "failures", "stalled", "state", "payload")
     ]
     what += ["delta/metrics:failed", "value/lease_epoch", "delta/gactive a/b"]
+    what += [f"{kind}@{step['id']}" for kind in ("stamp", "reply") for step in recording["steps"][::3]]
     abouts = [f"{executor['name']}/{one}" for executor in recording["executors"] for one in what]
     assert page.evaluate(ALL_WORDS, [recording, abouts]) == words(recording, abouts)
 

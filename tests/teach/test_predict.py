@@ -30,6 +30,11 @@ POISONED = RECORDINGS["claim/bad-attempts"]
         ("expired/stalled-1/1", "scripted/delta/metrics:failed", "+1"),
         ("expired/stalled-1/1", "reap/value/state", "pending"),
         ("workers/reclaimed", "native/delta/attempts", "deleted"),
+        ("workers/reclaimed", "native/stamp@late", "refused"),
+        ("workers/reclaimed", "native/reply@late", "EMQSTALE complete token mismatch"),
+        ("workers/reclaimed", "native/stamp@claim-b", "answered"),
+        ("workers/reclaimed", "native/reply@stall", "nothing is sent"),
+        ("reap/many", "native/stamp@select", "nothing is sent"),
         ("calls/life", "native/delta/failures", "+2"),
         ("calls/life", "scripted/delta/failures", "0"),
         ("calls/life", "scripted/stamp", "refused"),
@@ -102,6 +107,16 @@ def test_among_whole_calls_the_call_that_changed_it_decides() -> None:
     assert deciding(RECORDINGS["calls/life"], "native/stamp")["step"] == "late"
 
 
+def test_a_question_about_one_row_is_decided_there() -> None:
+    """What came after it makes no difference, and a row in which nothing was sent says so."""
+    asked = Question("What is A told?", "native/stamp@late", ("answered", "refused"))
+    judged = judge(RECORDINGS["workers/reclaimed"], asked, "refused")
+    assert (judged.ok, judged.step) == (True, 6)
+    assert judged.sentence.endswith("row …EJfs 1 base → EMQSTALE complete token mismatch.")
+    assert reason(RECORDINGS["workers/reclaimed"], "native/stamp@stall") == "Step 2 decided it: nothing is sent."
+    assert reason(POISONED, f"scripted/stamp@{POISONED['steps'][0]['id']}") == "Nothing was sent for this."
+
+
 def test_a_guess_that_is_right_is_told_why() -> None:
     """The sentence repeats the guess and names the command."""
     judged = judge(POISONED, Question("Where is it?", "scripted/place", ("pending", "no set")), "no set")
@@ -129,7 +144,20 @@ def test_an_executor_that_sent_nothing_is_judged_too() -> None:
     assert judged.sentence == "You said pending; it is active. Nothing was sent."
 
 
-@pytest.mark.parametrize("about", ["nobody/place", "scripted", "scripted/colour", "scripted/delta", "scripted/place/x"])
+@pytest.mark.parametrize(
+    "about",
+    [
+        "nobody/place",
+        "scripted",
+        "scripted/colour",
+        "scripted/delta",
+        "scripted/place/x",
+        "scripted/stamp@x",
+        "scripted/place@head",
+        "scripted/stamp@",
+        "scripted/stamp@head/x",
+    ],
+)
 def test_asking_about_nothing_is_an_error_that_names_it(about: str) -> None:
     """A typing mistake in a lesson is found when the question is made, not when a reader answers."""
     with pytest.raises(ValueError, match=about):

@@ -12,6 +12,7 @@ from emqlab_widgets.side_by_side import side_by_side
 from emqlab_widgets.six_differences import six_differences
 from emqlab_widgets.stage import Stage, open
 from emqlab_widgets.table import Table
+from emqlab_widgets.token import token
 from emqlab_widgets.transition import transition
 
 __all__ = [
@@ -29,5 +30,6 @@ __all__ = [
     "show",
     "side_by_side",
     "six_differences",
+    "token",
     "transition",
 ]

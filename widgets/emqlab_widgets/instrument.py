@@ -41,7 +41,7 @@ def instrument(lab: Lab | None = None, choice: str | None = None) -> Stage:
 
     stage = Stage(
         title="Instrument",
-        question="Somebody breaks one rule in one file. The instrument is told nothing. After how many cases does it see?",
+        question="Somebody breaks one rule in one file, and tells nobody. How many cases does it take to see that?",
         picks=[
             {
                 "name": "defect",

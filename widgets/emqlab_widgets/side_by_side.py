@@ -56,9 +56,7 @@ def _questions(choice: Choice) -> list[Question]:
         return [
             Question("Where is the ghost's id after the script?", "scripted/place", PLACES),
             Question("And after the verb?", "native/place", PLACES),
-            Question(
-                "A job waits behind the ghost. What does the script answer?", "scripted/reply", ("that job", "[]")
-            ),
+            Question("A job waits behind it. What does the script answer?", "scripted/reply", ("that job", "[]")),
         ]
     return [
         Question("Where is the job after the script?", "scripted/place", PLACES),

@@ -232,19 +232,29 @@ const WHAT = ["place", "stamp", "reply", "delta", "value"];
 function resolve(rec, about) {
   const e = rec.executors.findIndex((ex) => about.startsWith(`${ex.name}/`));
   if (e < 0) throw new Error(`${about} names no executor of this recording`);
-  const [what, ...rest] = about.slice(rec.executors[e].name.length + 1).split("/"), name = rest.join("/");
-  if (!WHAT.includes(what) || (what === "delta" || what === "value") !== !!name) throw new Error(`nothing that can be asked: ${about}`);
+  const [topic, ...rest] = about.slice(rec.executors[e].name.length + 1).split("/"), name = rest.join("/");
+  const [what, ...row] = topic.split("@"), at = row.length ? rec.steps.findIndex((s) => s.id === row.join("@")) + 1 : null;
+  const known = WHAT.includes(what) && (what === "delta" || what === "value") === !!name;
+  if (!known || (row.length && (!at || !["stamp", "reply"].includes(what)))) throw new Error(`nothing that can be asked: ${about}`);
   const columns = moments(rec, true), column = columns[e], other = column.some((m) => own(m.state.other, name));
   const field = !name ? "" : name.startsWith("metrics:") ? name.replace("metrics:", "metrics/") : `${other ? "other" : "row"}/${name}`;
-  return { name: rec.executors[e].name, column, others: columns.filter((one) => one !== column), what, field };
+  return { name: rec.executors[e].name, column, others: columns.filter((one) => one !== column), what, field, at };
 }
 const sentBy = (column) => column.map((m, k) => [k, m.frame]).filter(([, f]) => f);
 const writers = (field, sent) => sent.filter(([, f]) => hit(slotOf(field), new Set(f.writes)));
 const lastReply = (column) => column.findLast((m) => m.said) ?? column.at(-1);
 
-/** What the run says about `<executor>/place`, `…/stamp`, `…/reply`, `…/delta/<field>`, `…/value/<field>`. */
+/** What one row of the trace says: its stamp or its reply. */
+function toldAt(rec, column, at, what) {
+  const f = column[at].frame;
+  if (!f || f.phase === "world") return "nothing is sent";
+  if (what === "reply") return replyText(f.reply, rec);
+  return own(f.reply, "unsupported") ? "unsupported" : verdict(rec, column, at).stamp || "answered";
+}
+/** What the run says about `<executor>/place`, `…/stamp`, `…/reply`, `…/delta/<field>`, `…/value/<field>`, `…/stamp@<step id>`, `…/reply@<step id>`. */
 export function answer(rec, about) {
-  const { column, what, field } = resolve(rec, about), n = column.length - 1;
+  const { column, what, field, at } = resolve(rec, about), n = column.length - 1;
+  if (at) return toldAt(rec, column, at, what);
   if (what === "place") return verdict(rec, column, n).is;
   const last = lastReply(column);
   if (what === "reply") return replyText(last.said, rec);
@@ -259,9 +269,10 @@ export function answer(rec, about) {
 }
 
 /** The step and the frame that made the difference: the last change or write, else what refused, else the telling read. */
-function decided(rec, { column, what, field }) {
+function decided(rec, { column, what, field, at }) {
   const sent = sentBy(column);
   if (!sent.length) return [null, null];
+  if (at) return column[at].frame ? [at, column[at].frame] : [null, null];
   const vals = column.map((m) => {
     if (what === "place") return place(m.state, rec.subject);
     if (!field) return "";
@@ -288,6 +299,7 @@ export const deciding = (rec, about) => decided(rec, resolve(rec, about))[1] ?? 
 export function reason(rec, about) {
   const asked = resolve(rec, about), [step, f] = decided(rec, asked);
   if (!f && !sentBy(asked.column).length) return "Nothing was sent.";
+  if (!f && asked.at) return "Nothing was sent for this.";
   if (!f) return `No ${asked.others.some((one) => writers(asked.field, sentBy(one)).length) ? `${asked.name} ` : ""}command wrote ${label(asked.field)}.`;
   const command = commandText(f, rec), told = replyText(f.reply, rec);
   return `Step ${step} decided it: ${command ? command + (told ? ` → ${told}.` : ".") : `the answer ${told}.`}`;

@@ -8,7 +8,7 @@ from emqlab.native.executor import NativeExecutor
 from emqlab.native.host import Host, Value
 from emqlab.native.verbs import VERBS, Verb
 from emqlab.parity.defects.loading import CannotLoad
-from emqlab.parity.defects.sources import Mutant, scripts_of, verbs_of
+from emqlab.parity.defects.sources import Mutant, scripts_of, served_by, verbs_of
 from emqlab.parity.ground import Ground
 from emqlab.parity.rig import Rig
 from emqlab.parity.trials.aimed import Aimed
@@ -18,7 +18,6 @@ from emqlab.parity.verdict import judge
 from emqlab.replies import ask
 from emqlab.scripted.executor import ScriptedExecutor
 from emqlab.servers.embedded import EmbeddedServer
-from emqlab.transitions import OF_COMMAND, OF_SCRIPT
 
 #: How many trials a mutant is given before it has survived them; one of the rules, which serve all verbs, thrice that.
 PATIENCE = 4_000
@@ -131,10 +130,7 @@ def _judged(rig: Rig, batch: Sequence[Trial], tried: int) -> Seen:
 
 def verbs_at(mutant: Mutant) -> tuple[str, ...]:
     """The step verbs that a mutant's file serves: one, or all that have a command for the rules."""
-    name, _, ending = mutant.file.rpartition(".")
-    if ending == "lua":
-        return (OF_SCRIPT[name].verb,)
-    return (name,) if name not in ("rules", "texts") else tuple(row.verb for row in OF_COMMAND.values())
+    return served_by(mutant.file)
 
 
 def _hunted(rig: Rig, seed: int, verbs: tuple[str, ...], start: int, stop: int) -> Seen:

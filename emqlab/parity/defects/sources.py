@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from emqlab.executor import Executor
 from emqlab.lab import ExecutorName, Lab
@@ -18,6 +18,7 @@ from emqlab.scripted.executor import ScriptedExecutor
 from emqlab.scripted.scripts import SCRIPTS, Script, script_of
 from emqlab.servers.embedded import EmbeddedServer
 from emqlab.servers.server import Server
+from emqlab.transitions import OF_COMMAND, OF_SCRIPT
 
 #: Where changed texts are run: on servers of the lab's own.
 ServerName = Literal["embedded", "valkey"]
@@ -52,6 +53,14 @@ def own_sources() -> Sources:
     from emqlab.native.module.sources import verb_texts
 
     return Sources({name: script.text.decode() for name, script in SCRIPTS.items()}, verb_texts())
+
+
+def served_by(file: str) -> tuple[str, ...]:
+    """The step verbs that a file serves: one, all that have a command for the rules and texts, none for a lesson's."""
+    name, _, ending = file.rpartition(".")
+    if ending == "lua":
+        return (OF_SCRIPT[name].verb,) if name in OF_SCRIPT else ()
+    return (name,) if name not in ("rules", "texts") else tuple(row.verb for row in OF_COMMAND.values())
 
 
 @dataclass(frozen=True, slots=True)

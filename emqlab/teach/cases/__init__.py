@@ -6,7 +6,7 @@ declared to do differently, and nothing else may differ. A file a topic, each wi
 
 from collections.abc import Iterator
 
-from emqlab.teach.cases import life, parity, states
+from emqlab.teach.cases import fence, happy, life, parity, states
 from emqlab.teach.cases.life import FIRST_CLAIM, LIFE
 from emqlab.teach.cases.states import TRANSITION
 from emqlab.teach.cases.steps import (
@@ -51,6 +51,6 @@ __all__ = [
 
 
 def every_case() -> Iterator[CaseJson]:
-    """All cases of the lessons' widgets."""
-    for topic in (life, states, parity):
+    """All cases of the lessons."""
+    for topic in (life, states, happy, fence, parity):
         yield from topic.every()

@@ -1,0 +1,163 @@
+"""A reader's altered copy of a script or a verb: read, walked along the happy path, and hunted by the instrument."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from emqlab.lab import ExecutorName, Lab
+from emqlab.observe.case_reader import parse_case
+from emqlab.observe.run import Run, Skipped
+from emqlab.teach.answers import kind, no, sent
+from emqlab.teach.cases.happy import HAPPY
+from emqlab.teach.cases.steps import CaseJson
+from emqlab.teach.verdict import Verdict
+
+if TYPE_CHECKING:
+    from emqlab.parity.defects.hunt import Caught
+    from emqlab.parity.defects.sources import Sources
+
+#: How many cases a hunt goes on for: a second's worth, for what is aimed at a file shows within dozens.
+PATIENCE = 1_500
+_BYTES = re.compile(r"""\bb(["'])(.*?)\1""")
+_ERROR = re.compile(r"""Error\(text=(?:b)?(["'])(.*?)\1\)""")
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One file of the lab's as somebody altered it: ``file`` is ``complete.lua`` or ``complete.py``.
+
+    ``verbs`` are the step verbs that it serves, ``sources`` all texts with this one among them.
+    """
+
+    executor: ExecutorName
+    file: str
+    text: str
+    verbs: tuple[str, ...]
+    sources: Sources
+
+
+def own_text(file: str) -> str:
+    """The lab's own text of a file: ``complete.lua`` of a script, ``complete.py`` of a verb.
+
+    Raises ValueError for a file that is not there.
+    """
+    from emqlab.parity.defects.sources import own_sources
+
+    try:
+        return own_sources().text(file)
+    except KeyError:
+        known = ", ".join(f"{name}.lua" for name in own_sources().scripts)
+        verbs = ", ".join(f"{name}.py" for name in own_sources().verbs)
+        raise ValueError(f"there is no file {file!r}; the scripts are {known}; the verbs are {verbs}") from None
+
+
+def altered(answer: Any) -> Copy | Verdict:
+    """The copy that ``{"complete.lua": text}`` brings, or what to write instead.
+
+    It must be a text of one of the lab's files, be read by its language, and not be the lab's own as it stands.
+    """
+    if not isinstance(answer, dict) or len(answer) != 1:
+        got = f"{len(answer)} files" if isinstance(answer, dict) else kind(answer)
+        return no(f'The answer is one file and its text, {{"complete.lua": text}}, not {got}.')
+    ((file, text),) = answer.items()
+    if not isinstance(text, str):
+        return no(f"The text of {file} is a str, not {kind(text)}.")
+    try:
+        if text == own_text(str(file)):
+            return no(f"This is {file} as it is; alter something in it.", field=str(file))
+        return copy_of(str(file), text)
+    except ValueError as error:
+        return no(f"The copy can't be run: {str(error).rstrip('.')}.", field=str(file))
+
+
+def copy_of(file: str, text: str) -> Copy:
+    """A copy with ``text`` for ``file``. Raises ValueError for a file that is not there, or that can't be read."""
+    from emqlab.parity.defects.plants import plant_text
+    from emqlab.parity.defects.sources import ENDINGS, served_by
+
+    own_text(file)
+    executor = ENDINGS[file.rpartition(".")[2]]
+    verbs = served_by(file)
+    if not verbs:
+        raise ValueError(f"{file} is kept for a lesson, and no verb runs it; alter another file")
+    return Copy(executor, file, text, verbs, plant_text(executor, file, text))
+
+
+def opened(copy: Copy) -> Lab:
+    """An embedded lab whose executor runs the copy; close it. Its cases are run untraced."""
+    from emqlab.parity.defects.sources import open_defective
+
+    return open_defective(copy.sources)
+
+
+def happy_path(lab: Lab, changed: Lab, copy: Copy) -> Verdict | None:
+    """Where the copy, run in ``changed``, parts from the lab's own text on the happy path; None where it does not.
+
+    ``lab`` is a sound one on the embedded server.
+    """
+    for each in HAPPY[copy.executor]:
+        parted = first_difference(lab, changed, copy, each)
+        if parted is not None:
+            return parted
+    return None
+
+
+def first_difference(lab: Lab, changed: Lab, copy: Copy, case: CaseJson) -> Verdict | None:
+    """The first reply, else the first key, in which the copy's run of a case is not the lab's own; None if none is."""
+    from emqlab.parity.compare import difference, plain_reply
+
+    own, its = run_of(lab, copy.executor, case), run_of(changed, copy.executor, case)
+    found = difference(own, its)
+    if found is None:
+        return None
+    steps = [done for done in own.trace if done.step.verb is not None]
+    for done, was, now in zip(steps, own.replies, its.replies, strict=True):
+        if plain_reply(was) != plain_reply(now):
+            told, got = reply_told(was), reply_told(now)
+            why = f"With your {copy.file}, step {done.index + 1} of {own.case.name}, {done.step.verb}, answers {got}."
+            return no(why, command=sent(done, own), field="reply", expected=told, got=got)
+    told, got = ("absent" if one is None else str(one) for one in (found.left, found.right))
+    why = f"With your {copy.file}, the replies of {own.case.name} are right, and {found.where} is not."
+    return no(why, command=sent(steps[-1], own), field=found.field, expected=told, got=got)
+
+
+def run_of(lab: Lab, executor: ExecutorName, case: CaseJson) -> Run:
+    """The case on one executor. Raises ValueError when this server can't run it."""
+    run = lab.run(parse_case(case), executor=executor)
+    if isinstance(run, Skipped):
+        raise ValueError(f"{run.case.name}: {run.why}")
+    return run
+
+
+def reply_told(reply: Any) -> str:
+    """A reply in words: an error by its text, without what a server adds."""
+    from emqlab.parity.compare import plain_reply
+
+    told = plain_reply(reply)
+    if isinstance(told, dict):
+        return str(told.get("ok", told.get("error", "unsupported")))
+    return str(told)
+
+
+def hunt(copy: Copy, *, seed: int = 0, limit: int = PATIENCE) -> Caught:
+    """Let the instrument look for the copy: cases aimed at its file's verbs in turn, ``limit`` at most."""
+    from emqlab.parity.defects.hunt import hunted
+    from emqlab.parity.ground import Ground
+    from emqlab.parity.trials.aimed import Aimed
+
+    ground = Ground("embedded", copy.sources)
+    try:
+        return hunted(ground.rig, Aimed(seed, copy.verbs, native=copy.executor == "native"), limit)
+    finally:
+        ground.close()
+
+
+def caught_told(caught: Caught) -> str:
+    """How a hunt ended, in a sentence: after how many cases, in which, and what was seen there."""
+    if caught.after is None or caught.trial is None:
+        return "The instrument did not see it."
+    cases = "the first case" if caught.after == 1 else f"{caught.after} cases"
+    seen = _BYTES.sub(r"\2", _ERROR.sub(r"\2", caught.complaints[0]))
+    return f"The instrument saw it after {cases}, in {caught.trial.name}: {seen}."

@@ -1,0 +1,72 @@
+"""Dive 02's cases: a token, presented to each of the verbs that read it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+
+from emqlab.teach.cases.happy import extend, extends
+from emqlab.teach.cases.steps import JOB, PAYLOAD, CaseJson, StepJson, case, put_in, row
+
+#: What is presented, by a name for it -> the text that is sent, as it is.
+TOKENS: Mapping[str, str] = {"1": "1", "2": "2", "3": "3", "02": "02", "2-and-a-space": "2 ", "empty": ""}
+#: The one of them that is current.
+CURRENT = "2"
+
+
+def _holds(verb: str, **more: str) -> Callable[[str], StepJson]:
+    return lambda token: {"verb": verb, "id": JOB, "token": token, **more}
+
+
+#: The six verbs that read the token -> the step that presents one.
+READERS: Mapping[str, Callable[[str], StepJson]] = {
+    "complete": _holds("complete"),
+    "fail": _holds("fail", delay_ms="5000", max_attempts="3", error="timeout"),
+    "delay": _holds("delay", mode="in", value="8000"),
+    "requeue": _holds("requeue"),
+    "extend": extend,
+    "extends": extends,
+}
+#: What the token is held against: a row whose attempts is 2, or none, for the job was completed.
+ROWS: Mapping[str, tuple[str, list[list[str]]]] = {
+    "leased": (
+        "a job that was claimed twice; the second lease runs for twenty seconds yet",
+        [row("active", 2, "stalled", "1"), put_in("active", "@now+20000")],
+    ),
+    "gone": ("a job that was completed: its row is gone", [["HSET", "{p}metrics:completed", "count", "1"]]),
+}
+#: What the executors are declared to do differently with the current token.
+_ANSWERED = {"fail": (9,), "extend": (8,), "extends": (8,)}
+
+
+def fence(verb: str, token: str, held: str = "leased") -> CaseJson:
+    """``token`` (of ``TOKENS``) presented to a ``verb`` of ``READERS``, on a row of ``ROWS``. Raises KeyError."""
+    about, given = ROWS[held]
+    answered = _ANSWERED.get(verb, ()) if (held, token) == ("leased", CURRENT) else ()
+    return case(
+        f"fence/{verb}/{token}/{held}",
+        f"{about}; {verb} is shown {token.replace('-', ' ')}",
+        [*given],
+        [READERS[verb](TOKENS[token])],
+        *((21,) if verb == "requeue" else answered),
+    )
+
+
+#: Hazards, each a story of calls that are answered (SPEC 7).
+REUSED: CaseJson = case(
+    "fence/an-id-again",
+    "a job is completed, another is added under its id, and the first worker's token fits it",
+    [],
+    [
+        {"verb": "enqueue", "id": JOB, "payload": PAYLOAD},
+        {"verb": "claim", "lease_ms": "30000"},
+        {"verb": "complete", "id": JOB, "token": "1"},
+        {"verb": "enqueue", "id": JOB, "payload": "milk"},
+        {"verb": "claim", "lease_ms": "30000"},
+        {"verb": "complete", "id": JOB, "token": "1"},
+    ],
+)
+
+
+def every() -> Iterator[CaseJson]:
+    """All cases of this file."""
+    yield from (fence(*one) for one in product(READERS, TOKENS, ROWS))
+    yield REUSED

@@ -1,0 +1,106 @@
+"""An altered copy: a text that can't be one gets a sentence, one that can is walked and hunted."""
+
+from typing import Any
+
+import pytest
+
+import emqlab
+from emqlab.teach import altered
+from emqlab.teach.altered import Copy
+from emqlab.teach.verdict import Verdict
+
+FENCE = "if attempts ~= token then return redis.error_reply('EMQSTALE complete token mismatch') end\n"
+
+
+def copy(file: str, old: str, new: str) -> Copy:
+    """The lab's file with one text in the place of another that is there once."""
+    text = altered.own_text(file)
+    assert text.count(old) == 1
+    return altered.copy_of(file, text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (..., 'The answer is one file and its text, {"complete.lua": text}, not nothing yet.'),
+        ({}, 'The answer is one file and its text, {"complete.lua": text}, not 0 files.'),
+        ({"complete.lua": 7}, "The text of complete.lua is a str, not an int."),
+        ({"compleat.lua": "return 1"}, "The copy can't be run: there is no file 'compleat.lua'; the scripts are "),
+        ({"complete": "return 1"}, "The copy can't be run: there is no file 'complete'; the scripts are "),
+        ({"claim_v1.lua": "return 1"}, "The copy can't be run: claim_v1.lua is kept for a lesson, and no verb runs "),
+        ({"complete.lua": "return ("}, "The copy can't be run: complete.lua:1: unexpected symbol near '<eof>'."),
+        ({"complete.py": "def complete("}, "The copy can't be run: complete.py:1: "),
+        ({"complete.py": "done = 1"}, "The copy can't be run: complete.py: there is no function complete in it"),
+        ({"complete.lua": altered.own_text("complete.lua")}, "This is complete.lua as it is; alter something in it."),
+    ],
+)
+def test_what_is_no_copy_gets_a_sentence(answer: Any, said: str) -> None:
+    """One that says what is wrong with it, and where."""
+    told = altered.altered(answer)
+    assert isinstance(told, Verdict)
+    assert told.sentence.startswith(said)
+
+
+@pytest.mark.parametrize("file", ["complete.lua", "retry.lua", "reap.lua", "complete.py", "rules.py"])
+def test_a_copy_that_says_the_same_walks_the_happy_path(lab: emqlab.Lab, file: str) -> None:
+    """A remark alters no verb, and what is alike is said to be so."""
+    mark = "--" if file.endswith(".lua") else "#"
+    made = altered.altered({file: altered.own_text(file) + f"{mark} read\n"})
+    assert isinstance(made, Copy)
+    with altered.opened(made) as changed:
+        assert altered.happy_path(lab, changed, made) is None
+
+
+@pytest.mark.parametrize(
+    ("made", "said", "expected", "got"),
+    [
+        (
+            copy("complete.lua", "if attempts ~= token", "if attempts == token"),
+            "With your complete.lua, step 5 of happy/done, complete, answers EMQSTALE complete token",
+            "1",
+            "EMQSTALE complete token mismatch",
+        ),
+        (
+            copy("complete.py", "    host.expect(1, host.write(b'DEL', row))\n".replace("'", '"'), ""),
+            "With your complete.py, the replies of happy/done are right, and key emq:{orders}:job:",
+            "absent",
+            "hash",
+        ),
+    ],
+)
+def test_a_copy_that_strays_from_the_happy_path_is_told_where(
+    lab: emqlab.Lab, made: Copy, said: str, expected: str, got: str
+) -> None:
+    """The first reply that is another, or the first key."""
+    with altered.opened(made) as changed:
+        told = altered.happy_path(lab, changed, made)
+    assert told is not None
+    assert told.sentence.startswith(said)
+    assert (told.expected, told.got) == (expected, got)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        copy("complete.lua", FENCE, ""),
+        copy("complete.py", "if attempts != token:", "if int(attempts) != int(token):"),
+        copy("rules.py", 'if host.read(b"HGET", row, b"group") is not None:', "if False:"),
+    ],
+    ids=lambda made: made.file,
+)
+def test_the_instrument_sees_what_is_broken_beside_the_happy_path(lab: emqlab.Lab, made: Copy) -> None:
+    """The copy behaves as long as nobody does anything odd, and is caught by cases in which somebody does."""
+    with altered.opened(made) as changed:
+        assert altered.happy_path(lab, changed, made) is None
+    caught = altered.hunt(made)
+    assert caught.after is not None
+    assert altered.caught_told(caught).startswith(f"The instrument saw it after {caught.after} cases, in ")
+    assert "b'" not in altered.caught_told(caught)
+
+
+def test_a_copy_that_is_sound_is_not_caught() -> None:
+    """A hunt that finds something in everything would be worth nothing."""
+    made = altered.copy_of("requeue.py", altered.own_text("requeue.py") + "# read\n")
+    caught = altered.hunt(made, limit=200)
+    assert caught.after is None
+    assert altered.caught_told(caught) == "The instrument did not see it."
