@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from emqlab.teach.cases import fence, happy, life, parity, states
 from emqlab.teach.cases.life import FIRST_CLAIM, LIFE
+from emqlab.teach.cases.parity import RIDDLES
 from emqlab.teach.cases.states import TRANSITION
 from emqlab.teach.cases.steps import (
     JOB,
@@ -31,6 +32,7 @@ __all__ = [
     "FIRST_CLAIM",
     "JOB",
     "LIFE",
+    "RIDDLES",
     "STEPS",
     "TRANSITION",
     "CaseJson",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from emqlab.teach.cases.steps import JOB, OTHER, PAYLOAD, CaseJson, case, claim, put_in, row
+from emqlab.teach.cases.steps import JOB, OTHER, PAYLOAD, CaseJson, case, claim, enqueue, fail, put_in, row
 
 #: The highest number that a counter holds.
 FULL = 2**63 - 1
@@ -61,7 +61,22 @@ SECOND_CLIENT: Mapping[str, list[list[str]]] = {"pause": [["HSET", "{p}meta", "p
 SHOWS: Mapping[str, tuple[int, ...]] = {"pause": (1,), "clock": (4, 8)}
 
 
+#: The cases of the first exercise, with what they show left out: that is the question.
+RIDDLES: Mapping[str, CaseJson] = {
+    "a": case("riddle/a", "a claim for 0x10 ms", _WAITING, [{"verb": "claim", "lease_ms": "0x10"}]),
+    "b": case(
+        "riddle/b",
+        "a failure, reported of a job that a sweep has taken back",
+        [row("pending", 1, "stalled", "1"), put_in("pending", "0")],
+        [fail(1, max_attempts=3)],
+    ),
+    "c": case("riddle/c", "a job is added and claimed, and fails", [], [enqueue(), claim(), fail(1, max_attempts=3)]),
+}
+_SHOWN = {"a": [5], "b": [12], "c": [8, 9]}
+
+
 def every() -> Iterator[CaseJson]:
     """All cases of this file."""
     yield from CLAIM.values()
     yield from SIX.values()
+    yield from ({**riddle, "differs": _SHOWN[name]} for name, riddle in RIDDLES.items())
