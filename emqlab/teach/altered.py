@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from emqlab.lab import ExecutorName, Lab
-from emqlab.observe.case_reader import parse_case
+from emqlab.observe.case import Case
 from emqlab.observe.run import Run, Skipped
+from emqlab.scripted.scripts import SCRIPTS
 from emqlab.teach.answers import kind, no, sent
 from emqlab.teach.cases.happy import HAPPY
 from emqlab.teach.cases.steps import CaseJson
 from emqlab.teach.verdict import Verdict
+from emqlab.transitions import LANES_AND_FLOWS
 
 if TYPE_CHECKING:
     from emqlab.parity.defects.hunt import Caught
     from emqlab.parity.defects.sources import Sources
 
-#: How many cases a hunt goes on for: a second's worth, for what is aimed at a file shows within dozens.
-PATIENCE = 1_500
+#: How many cases of flat jobs a hunt tries, and how many of every kind if that did not do: seconds, not more.
+FLAT, MORE = 600, 400
 _BYTES = re.compile(r"""\bb(["'])(.*?)\1""")
 _ERROR = re.compile(r"""Error\(text=(?:b)?(["'])(.*?)\1\)""")
 
@@ -43,20 +45,19 @@ def own_text(file: str) -> str:
 
     Raises ValueError for a file that is not there.
     """
-    from emqlab.parity.defects.sources import own_sources
+    from emqlab.native.module.sources import verb_texts
 
-    try:
-        return own_sources().text(file)
-    except KeyError:
-        known = ", ".join(f"{name}.lua" for name in own_sources().scripts)
-        verbs = ", ".join(f"{name}.py" for name in own_sources().verbs)
-        raise ValueError(f"there is no file {file!r}; the scripts are {known}; the verbs are {verbs}") from None
+    known = {f"{name}.lua": script.text.decode() for name, script in SCRIPTS.items()}
+    known |= {f"{name}.py": text for name, text in verb_texts().items()}
+    if file not in known:
+        raise ValueError(f"there is no file {file!r}; there are {', '.join(known)}")
+    return known[file]
 
 
-def altered(answer: Any) -> Copy | Verdict:
-    """The copy that ``{"complete.lua": text}`` brings, or what to write instead.
+def named(answer: Any) -> tuple[str, str] | Verdict:
+    """File and text of ``{"complete.lua": text}``, or what to write instead. Nothing of the text is run.
 
-    It must be a text of one of the lab's files, be read by its language, and not be the lab's own as it stands.
+    It must be one of the lab's files, and not be the lab's own text as it stands.
     """
     if not isinstance(answer, dict) or len(answer) != 1:
         got = f"{len(answer)} files" if isinstance(answer, dict) else kind(answer)
@@ -65,11 +66,22 @@ def altered(answer: Any) -> Copy | Verdict:
     if not isinstance(text, str):
         return no(f"The text of {file} is a str, not {kind(text)}.")
     try:
-        if text == own_text(str(file)):
-            return no(f"This is {file} as it is; alter something in it.", field=str(file))
-        return copy_of(str(file), text)
+        if text == own_text(file):
+            return no(f"This is {file} as it is: alter something in it.", field=file)
     except ValueError as error:
-        return no(f"The copy can't be run: {str(error).rstrip('.')}.", field=str(file))
+        return no(f"The copy can't be run: {error}.")
+    return file, text
+
+
+def altered(answer: Any) -> Copy | Verdict:
+    """The copy that ``{"complete.lua": text}`` brings, read by its language, or what to write instead."""
+    found = named(answer)
+    if isinstance(found, Verdict):
+        return found
+    try:
+        return copy_of(*found)
+    except ValueError as error:
+        return no(f"The copy can't be run: {str(error).rstrip('.')}.", field=found[0])
 
 
 def copy_of(file: str, text: str) -> Copy:
@@ -123,9 +135,9 @@ def first_difference(lab: Lab, changed: Lab, copy: Copy, case: CaseJson) -> Verd
     return no(why, command=sent(steps[-1], own), field=found.field, expected=told, got=got)
 
 
-def run_of(lab: Lab, executor: ExecutorName, case: CaseJson) -> Run:
+def run_of(lab: Lab, executor: ExecutorName, case: CaseJson | Case) -> Run:
     """The case on one executor. Raises ValueError when this server can't run it."""
-    run = lab.run(parse_case(case), executor=executor)
+    run = lab.run(case, executor=executor)
     if isinstance(run, Skipped):
         raise ValueError(f"{run.case.name}: {run.why}")
     return run
@@ -136,28 +148,33 @@ def reply_told(reply: Any) -> str:
     from emqlab.parity.compare import plain_reply
 
     told = plain_reply(reply)
-    if isinstance(told, dict):
-        return str(told.get("ok", told.get("error", "unsupported")))
-    return str(told)
+    value = next(iter(told.values())) if isinstance(told, dict) else told
+    return "nil" if value is None else str(value)
 
 
-def hunt(copy: Copy, *, seed: int = 0, limit: int = PATIENCE) -> Caught:
-    """Let the instrument look for the copy: cases aimed at its file's verbs in turn, ``limit`` at most."""
-    from emqlab.parity.defects.hunt import hunted
+def hunt(copy: Copy, *, seed: int = 0, flat: int = FLAT, more: int = MORE) -> Caught:
+    """Let the instrument look for the copy, in cases aimed at its file's verbs: flat jobs first, then of every kind."""
+    from emqlab.parity.defects.hunt import Caught, hunted
     from emqlab.parity.ground import Ground
-    from emqlab.parity.trials.aimed import Aimed
+    from emqlab.parity.trials.aimed import Aimed, Flat
 
     ground = Ground("embedded", copy.sources)
     try:
-        return hunted(ground.rig, Aimed(seed, copy.verbs, native=copy.executor == "native"), limit)
+        caught = Caught(None)
+        if copy.verbs[0] not in LANES_AND_FLOWS:
+            caught = hunted(ground.rig, Flat(seed, copy.verbs), flat)
+        if caught.after is None and more:
+            caught = hunted(ground.rig, Aimed(seed, copy.verbs, native=copy.executor == "native"), more)
+            if caught.after is not None:
+                caught = replace(caught, after=flat + caught.after)
+        return caught
     finally:
         ground.close()
 
 
 def caught_told(caught: Caught) -> str:
-    """How a hunt ended, in a sentence: after how many cases, in which, and what was seen there."""
+    """How a hunt ended, in a sentence: in the how-manyeth case, which that was, and what was seen there."""
     if caught.after is None or caught.trial is None:
         return "The instrument did not see it."
-    cases = "the first case" if caught.after == 1 else f"{caught.after} cases"
     seen = _BYTES.sub(r"\2", _ERROR.sub(r"\2", caught.complaints[0]))
-    return f"The instrument saw it after {cases}, in {caught.trial.name}: {seen}."
+    return f"The instrument saw it in case {caught.after} ({caught.trial.name}, {caught.trial.verb}): {seen}."

@@ -172,7 +172,8 @@ def _plain(command: Iterable[bytes], run: Run) -> str:
     """A command as text; keys lose their base, an epoch is named."""
     words = [part.decode("utf-8", "replace") for part in command]
     base = keys.base(run.case.queue).decode("utf-8", "replace")
-    return " ".join("this-epoch" if word == run.run_id else word.replace(base, "", 1) or "base" for word in words)
+    named = {run.run_id: "this-epoch", base: "base", "": '""'}
+    return " ".join(named.get(word) or word.replace(base, "", 1) for word in words)
 
 
 def sent(done: Done, run: Run) -> str:

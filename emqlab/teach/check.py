@@ -23,6 +23,9 @@ def check(exercise: str, answer: Any) -> Verdict:
     if known is None:
         return Verdict(False, "", "", "", "", f"There is no exercise {exercise!r}; they are {', '.join(EXERCISES)}.")
     try:
+        unfit = known.unfit(answer)
+        if unfit is not None:
+            return unfit
         if known.code and sandbox.possible():
             verdict = sandbox.judged(name, answer)
         else:

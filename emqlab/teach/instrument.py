@@ -25,6 +25,8 @@ DEFECTS: Mapping[str, str] = {
     "sweep-takes-live-leases-in-lua": "a sweep does not look at deadlines",
     "sweep-passes-over-a-bad-row": "a sweep goes on past a row that it can't read",
 }
+#: What is measured: the verbs of flat jobs that both executors have.
+VERBS = ("enqueue", "schedule", "claim", "complete", "fail", "delay", "extend", "promote", "stalled_check", "reprocess")
 #: A hunt is given up after so many cases.
 PATIENCE = 2_000
 
@@ -69,19 +71,18 @@ def catch(name: str, lab: Lab, *, seed: int = 0) -> Catch:
     name that is not in the list of plants, NotCaught.
     """
     from emqlab.parity.defects.hunt import hunted
-    from emqlab.parity.defects.hunters import verbs_at
     from emqlab.parity.defects.plants import PLANTS, planted
-    from emqlab.parity.defects.sources import changed_lines, own_sources
+    from emqlab.parity.defects.sources import changed_lines, own_sources, served_by
     from emqlab.parity.ground import Ground
     from emqlab.parity.shrink import shrunk
-    from emqlab.parity.trials.flat import Flat
+    from emqlab.parity.trials.aimed import Flat
     from emqlab.parity.trials.trial import case_json
 
     sources = planted(name)
     plant = PLANTS[name]
     ground = Ground("embedded", sources)
     try:
-        caught = hunted(ground.rig, Flat(seed, verbs_at(plant)), PATIENCE)
+        caught = hunted(ground.rig, Flat(seed, served_by(plant.file)), PATIENCE)
         if caught.after is None or caught.trial is None:
             raise NotCaught(f"{name} was not seen in {cases(PATIENCE)}")
         small, verdict = shrunk(ground.rig, caught.trial)
@@ -117,12 +118,12 @@ def measured(lab: Lab | None = None, *, many: int = 300, seed: int = 0) -> Tally
     not as declared (``undeclared``).
     """
     from emqlab.parity.ground import Ground, chunk
-    from emqlab.parity.trials.flat import Flat
+    from emqlab.parity.trials.aimed import Flat
 
     name = "embedded" if lab is None or lab.server.name not in ("embedded", "valkey") else lab.server.name
     ground = Ground(name)
     try:
-        tally, _ = chunk(ground, Flat(seed), 0, many)
+        tally, _ = chunk(ground, Flat(seed, VERBS), 0, many)
         return tally
     finally:
         ground.close()

@@ -20,7 +20,7 @@ from emqlab.observe.recording import CannotRecord, Column, record
 from emqlab.observe.run import Skipped
 from emqlab.observe.workers import Deed, retold, when_of
 from emqlab.parity.explain import explained
-from emqlab.teach.cases import JOB, PAYLOAD, QUEUE, claim, complete, sweep
+from emqlab.teach.cases.steps import JOB, PAYLOAD, QUEUE, claim, complete, sweep
 
 if TYPE_CHECKING:
     from emqlab.lab import Lab
@@ -118,8 +118,9 @@ def recorded(
 ) -> Recorded:
     """Run the plan on each executor and answer the recording, a row an event, with ``by`` and ``token`` in its frames.
 
-    Both claims are for ``lease_ms``; ``max_stalled`` is the sweep's. An executor that hands out other tokens than the
-    first runs a case of its own. Raises CannotRecord where the server can't run it (a clock that can't be moved).
+    It holds the plan too, as ``plan``. Both claims are for ``lease_ms``; ``max_stalled`` is the sweep's. An executor
+    that hands out other tokens than the first runs a case of its own. Raises CannotRecord where the server can't run
+    it (a clock that can't be moved).
     """
     deeds = {name: _deeds(lab, name, plan, lease_ms, max_stalled) for name in executors}
     whens = {name: when_of(found) for name, found in deeds.items()}
@@ -132,15 +133,18 @@ def recorded(
     shows = explained(parse_case(case), recording["now_ms"], recording["run_id"].encode())
     if shows is not None and shows.certain:
         recording["case"] = {**recording["case"], "differs": sorted(shows.certain)}
-    return retold(recording, deeds)
+    # The plan goes along: on a server whose clock runs by itself it could not be read off the frames.
+    return {**retold(recording, deeds), "plan": written(plan)}
 
 
 def _case(plan: Sequence[Event], lease_ms: int, max_stalled: int, when: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    stalls = "one stall is forgiven" if max_stalled == 2 else f"max_stalled {max_stalled}"
+    stall = {1: "the first stall kills it", 2: "the second stall kills it"}.get(
+        max_stalled, f"stall {max_stalled} kills it"
+    )
     return {
         "name": f"two-workers/{lease_ms}-{max_stalled}/{written(plan)}",
         "queue": QUEUE,
-        "about": f"two workers and one job, leases of {lease_ms} ms, {stalls}",
+        "about": f"two workers lease one job for {lease_ms / 1000:g} s; {stall}",
         "given": [
             ["HSET", f"{{p}}job:{JOB}", "state", "pending", "attempts", "0", "payload", PAYLOAD],
             ["ZADD", "{p}pending", "0", JOB],

@@ -25,13 +25,13 @@ def copy(file: str, old: str, new: str) -> Copy:
         (..., 'The answer is one file and its text, {"complete.lua": text}, not nothing yet.'),
         ({}, 'The answer is one file and its text, {"complete.lua": text}, not 0 files.'),
         ({"complete.lua": 7}, "The text of complete.lua is a str, not an int."),
-        ({"compleat.lua": "return 1"}, "The copy can't be run: there is no file 'compleat.lua'; the scripts are "),
-        ({"complete": "return 1"}, "The copy can't be run: there is no file 'complete'; the scripts are "),
+        ({"compleat.lua": "return 1"}, "The copy can't be run: there is no file 'compleat.lua'; there are "),
+        ({"complete": "return 1"}, "The copy can't be run: there is no file 'complete'; there are "),
         ({"claim_v1.lua": "return 1"}, "The copy can't be run: claim_v1.lua is kept for a lesson, and no verb runs "),
         ({"complete.lua": "return ("}, "The copy can't be run: complete.lua:1: unexpected symbol near '<eof>'."),
         ({"complete.py": "def complete("}, "The copy can't be run: complete.py:1: "),
         ({"complete.py": "done = 1"}, "The copy can't be run: complete.py: there is no function complete in it"),
-        ({"complete.lua": altered.own_text("complete.lua")}, "This is complete.lua as it is; alter something in it."),
+        ({"complete.lua": altered.own_text("complete.lua")}, "This is complete.lua as it is: alter something in it."),
     ],
 )
 def test_what_is_no_copy_gets_a_sentence(answer: Any, said: str) -> None:
@@ -94,13 +94,13 @@ def test_the_instrument_sees_what_is_broken_beside_the_happy_path(lab: emqlab.La
         assert altered.happy_path(lab, changed, made) is None
     caught = altered.hunt(made)
     assert caught.after is not None
-    assert altered.caught_told(caught).startswith(f"The instrument saw it after {caught.after} cases, in ")
+    assert altered.caught_told(caught).startswith(f"The instrument saw it in case {caught.after} (")
     assert "b'" not in altered.caught_told(caught)
 
 
 def test_a_copy_that_is_sound_is_not_caught() -> None:
     """A hunt that finds something in everything would be worth nothing."""
     made = altered.copy_of("requeue.py", altered.own_text("requeue.py") + "# read\n")
-    caught = altered.hunt(made, limit=200)
+    caught = altered.hunt(made, flat=60, more=0)
     assert caught.after is None
     assert altered.caught_told(caught) == "The instrument did not see it."

@@ -162,6 +162,7 @@ def test_one_executor_may_be_asked_alone(lab: emqlab.Lab) -> None:
     """The recording then has one column."""
     recording = plan.recorded(lab, plan.parse(TEXT), 6_000, executors=("native",))
     assert [executor["name"] for executor in recording["executors"]] == ["native"]
+    assert recording["plan"] == TEXT
 
 
 def test_a_server_whose_clock_stands_fast_is_named(lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from emqlab_widgets.stage import Stage, open
 from emqlab_widgets.table import Table
 from emqlab_widgets.token import token
 from emqlab_widgets.transition import transition
+from emqlab_widgets.two_workers import two_workers
 
 __all__ = [
     "Stage",
@@ -32,4 +33,5 @@ __all__ = [
     "six_differences",
     "token",
     "transition",
+    "two_workers",
 ]

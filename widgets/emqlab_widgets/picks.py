@@ -13,6 +13,7 @@ Pick = Mapping[str, Any]
 def normalised(picks: Sequence[Pick]) -> list[dict[str, Any]]:
     """Picks in full: every option a dict ``{value, label, about}``.
 
+    A pick of kind ``plan`` takes any other text too, without a slash: the recorder says whether it can be run.
     Raises ``ValueError`` for a pick without options, of an unknown kind, or with a name or value twice.
     """
     out = [_pick(pick) for pick in picks]
@@ -23,8 +24,8 @@ def normalised(picks: Sequence[Pick]) -> list[dict[str, Any]]:
 
 def _pick(pick: Pick) -> dict[str, Any]:
     kind, options = pick.get("kind", "select"), [_option(one) for one in pick["options"]]
-    if kind not in ("select", "radio"):
-        raise ValueError(f"pick {pick['name']!r} is of kind {kind!r}, not 'select' or 'radio'")
+    if kind not in ("select", "radio", "plan"):
+        raise ValueError(f"pick {pick['name']!r} is of kind {kind!r}, not 'select', 'radio' or 'plan'")
     if not options or len({option["value"] for option in options}) < len(options):
         raise ValueError(f"pick {pick['name']!r} has no option, or one twice")
     return {"name": pick["name"], "label": pick.get("label", pick["name"]), "kind": kind, "options": options}
@@ -49,9 +50,14 @@ def complete(choice: Mapping[str, str], picks: Sequence[Pick]) -> Choice:
     for pick in picks:
         values = [option["value"] for option in pick["options"]]
         value = out.setdefault(pick["name"], values[0])
-        if value not in values:
+        if value not in values and not _free(pick, value):
             raise ValueError(f"{pick['name']} has no option {value!r}; it has {', '.join(values)}")
     return out
+
+
+def _free(pick: Pick, value: object) -> bool:
+    """Whether the pick takes a text that is none of its options."""
+    return pick["kind"] == "plan" and isinstance(value, str) and "/" not in value
 
 
 def code_of(choice: Mapping[str, str], picks: Sequence[Pick]) -> str:
@@ -76,8 +82,9 @@ def choice_of(code: str, name: str, picks: Sequence[Pick]) -> Choice:
 
 def _read(rest: str, picks: Sequence[Pick]) -> Choice | None:
     pick, *others = picks
-    for option in pick["options"]:
-        value = option["value"]
+    values = [option["value"] for option in pick["options"]]
+    text = rest.partition("/")[0] if others else rest
+    for value in [*values, *([text] if _free(pick, text) else [])]:
         if not others and rest == value:
             return {pick["name"]: value}
         if others and rest.startswith(f"{value}/"):

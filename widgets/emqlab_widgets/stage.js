@@ -251,7 +251,8 @@ function toldAt(rec, column, at, what) {
   if (what === "reply") return replyText(f.reply, rec);
   return own(f.reply, "unsupported") ? "unsupported" : verdict(rec, column, at).stamp || "answered";
 }
-/** What the run says about `<executor>/place`, `…/stamp`, `…/reply`, `…/delta/<field>`, `…/value/<field>`, `…/stamp@<step id>`, `…/reply@<step id>`. */
+/** What the run says about `<executor>/place`, `…/stamp`, `…/reply`, `…/delta/<field>`,
+ * `…/value/<field>`, `…/stamp@<step id>`, `…/reply@<step id>`. */
 export function answer(rec, about) {
   const { column, what, field, at } = resolve(rec, about), n = column.length - 1;
   if (at) return toldAt(rec, column, at, what);
@@ -438,17 +439,75 @@ function drawChip(svg, rec, m, id, s) {
 
 // ---------------------------------------------------------------- two workers, one server
 
+/** The events of a plan (emqlab.teach.plan), in the order in which they are told of; and how far one may be moved. */
+const EVENTS = { "A-claims": "A claims", "A-stalls": "A falls silent", sweep: "the sweep", "B-claims": "B claims", "A-completes": "A completes", "B-completes": "B completes" };
+const LAST_S = 120, PAUSE_MS = 500;
+const seconds = (s) => `${Math.round(s * 10) / 10}`;
 const leased = (rec, m) => own(get(m.state.sets, "active"), rec.subject);
 /** Whether a frame leased the subject: it was not in active, and then it was. */
 const claims = (rec, ms, n) => ms[n + 1].frame?.phase === "call" && leased(rec, ms[n + 1]) && !leased(rec, ms[n]);
+/** Whether all executors were answered alike, row by row. */
+export const alike = (rec, all) => rec.steps.every((_, n) => new Set(all.map((ms) => JSON.stringify(ms[n + 1].frame && [ms[n + 1].frame.reply ?? null]))).size === 1);
+/** The plan that ran, as the recording has it: each of its events with its seconds, in order. */
+const planOf = (rec) => (rec.plan ?? "").split(" ").map((word) => word.split("@")).filter(([kind]) => own(EVENTS, kind)).map(([kind, at]) => ({ kind, at: +at }));
+const planText = (events) => events.map((e) => `${e.kind}@${seconds(e.at)}`).join(" ");
+/** One event moved, or taken out (null), or added; of events at one time each stays on the side that it came from. */
+const replanned = (events, kind, at) => [...events.filter((e) => e.kind !== kind || at != null).map((e) => (e.kind === kind ? { kind, at } : e)),
+  ...(at != null && !events.some((e) => e.kind === kind) ? [{ kind, at }] : [])].sort((a, b) => a.at - b.at);
 
-/** Time runs right, on the same scale and from the same edge as the active rail below. */
-function drawTime(svg, rec, ms, i, left, W, go) {
-  const wide = W - left > 480, d = wide ? 11 : 6, gap = wide ? 74 : 60, lane = { A: 46, server: 46 + gap, B: 46 + 2 * gap }, H = lane.B + 46;
-  const at = scale(rec, W - left), x = (t) => left + at(t);
-  const fr = ms.map((m, n) => ({ f: m.frame, n: n - 1, t: m.clock })).filter((e) => e.f);
-  const cls = (n) => (n >= i ? "later" : n === i - 1 ? "here" : "");
+/** What the diagram shows, in ms after the start: to the last row, with room to drag an event past it. */
+function span(rec, all) {
+  const last = Math.max(1000, ...all.flat().map((m) => m.clock - rec.now_ms));
+  return [-last / 16, last * 1.18];
+}
+const step5 = (ms) => [1, 2, 5, 10, 20, 60].map((s) => s * 1000).find((one) => ms / one <= 12) ?? 120000;
+
+/** The labels of one lane in rows: each goes into the first row where it meets no other. */
+function stacked(labels) {
+  const ends = [];
+  for (const l of labels.sort((a, b) => a.from - b.from)) {
+    l.row = ends.findIndex((end) => end < l.from);
+    if (l.row < 0) l.row = ends.length;
+    ends[l.row] = l.to;
+  }
+  return Math.max(1, ends.length);
+}
+/** What is written beside an event: the deed, and the answer once it is known. */
+function eventLabel(rec, f, word, claim) {
+  const deed = word.replace(/^[AB] /, "");
+  if (!f || f.by === "server") return [deed, ""];
+  if (f.phase === "world") return [deed, /completes$/.test(word) ? "no token" : ""];
+  const ok = f.reply?.ok;
+  return [deed, f.reply?.error ? "refused" : ok === 1 ? "done" : ok === 0 ? "gone already" : claim ? "" : "nothing"];
+}
+
+/**
+ * One server's time-space diagram. Time runs right; with one executor on the same scale and from the same edge as the
+ * active rail below. `ms` has every moment, or with `plan` only the events are drawn, and nothing of what came of them.
+ */
+function drawTime(svg, rec, ms, i, left, W, view) {
+  const wide = W - left > 480, d = wide ? 11 : 6, at = scale(view, W - left), x = (t) => left + at(t);
+  const fr = view.plan ? view.plan.map((e, n) => ({ f: { by: e.kind === "sweep" ? "server" : e.kind[0] }, n, t: rec.now_ms + e.at * 1000, word: EVENTS[e.kind], kind: e.kind }))
+    : ms.map((m, n) => ({ f: m.frame, n: n - 1, t: m.clock, word: rec.steps[n - 1]?.word, kind: rec.steps[n - 1]?.id })).filter((e) => e.f);
+  const last = x(Math.max(...fr.map((e) => e.t)));
+  const marks = fr.map(({ f, n, t, word, kind }) => {
+    const X = x(t), who = f.by === "A" || f.by === "B" ? f.by : "server", claim = !view.plan && claims(rec, ms, n);
+    const [deed, ans] = eventLabel(rec, view.plan ? null : f, word, claim), size = wide ? (deed.length + (ans ? ans.length + 2 : 0)) * 6.1 : 0;
+    // A label goes to the left where it would leave the page, or be crossed by the line that now stands at in the end.
+    const middle = who === "server", ends = X + 16 + size, flip = !middle && (ends > W || (wide && !view.plan && X < last && ends > last - 4 && X - size > left));
+    const reach = middle ? Math.max(14, size / 2 + 4) : 14, right = flip || !wide ? 12 : 20 + size;
+    return { X, who, claim, deed, ans, flip, f, n, t, kind, from: X - (middle ? reach : flip ? 20 + size : 12), to: X + (middle ? reach : right) };
+  });
+  const rows = Object.fromEntries(["A", "server", "B"].map((who) => [who, stacked(marks.filter((m) => m.who === who))]));
+  const pitch = 22, high = wide ? 36 : 22, gap = (wide ? 74 : 60) + (rows.server - 1) * high;
+  const lane = { A: 24 + pitch * rows.A }; // the first row of labels is 20 above its line
+  lane.server = lane.A + gap; lane.B = lane.server + (wide ? 74 : 60);
+  const floor = lane.B + 16 + pitch * rows.B, H = floor + 22, cls = (n) => (view.plan ? "" : n >= i ? "later" : n === i - 1 ? "here" : "");
+  const spotY = (m) => lane[m.who] + (m.who === "B" ? 1 : -1) * (m.who === "server" ? 24 + m.row * high : 20 + m.row * pitch);
   let back = "", front = "";
+  const tick = step5(view.axis[1] - view.axis[0]);
+  for (let t = 0; t <= view.axis[1]; t += tick)
+    back += `<path class="rail tick" d="M${x(rec.now_ms + t)} ${lane.A}V${floor}"/>${x(rec.now_ms + t) > W - 12 ? "" : `<text class="small" text-anchor="middle" x="${x(rec.now_ms + t)}" y="${floor + 14}">${t / 1000}${t ? "" : " s"}</text>`}`;
   for (const [n, y] of Object.entries(lane))
     back += `<path class="rail" d="M${left} ${y}H${W}"/><text class="who" x="${wide ? 18 : 0}" y="${y + 4}">${n === "server" ? n : `worker ${n}`}</text>`;
 
@@ -456,10 +515,10 @@ function drawTime(svg, rec, ms, i, left, W, go) {
   const spell = (kind, a, b, n, word) => {
     const y = lane.server, w = b - a;
     back += kind === "wait" ? `<path class="wait ${cls(n)}" d="M${a} ${y}H${b}"/>` : `<rect class="lease ${kind} ${cls(n)}" x="${a}" y="${y - 5}" width="${w}" height="10"/>`;
-    if (wide && w > 40) back += `<text class="small ${cls(n)}" text-anchor="middle" x="${(a + b) / 2}" y="${y + 20}">${word}</text>`;
+    if (wide && w > word.length * 5.6 + 4) back += `<text class="small ${cls(n)}" text-anchor="middle" x="${(a + b) / 2}" y="${y + 20}">${word}</text>`;
   };
   const spells = [];
-  for (const { n, t } of fr) {
+  for (const { n, t } of view.plan ? [] : fr) {
     const st = ms[n + 1].state, score = +(get(get(st.sets, "active"), rec.subject) ?? 0), where = place(st, rec.subject), open = spells.at(-1);
     if (open) open.to = x(t);
     if (open?.key !== where + score) spells.push({ key: where + score, score, where, n, x: x(t), to: x(t), token: get(get(st.rows, rec.subject), "attempts") ?? "" });
@@ -470,17 +529,19 @@ function drawTime(svg, rec, ms, i, left, W, go) {
       spell("", s.x, due, s.n, `leased, token ${esc(s.token)}`);
       if (due < s.to) spell("over", due, s.to, s.n, "expired");
       if (x(s.score) <= s.to) back += `<path class="post ${cls(s.n)}" d="M${due} ${lane.server - 10}v20"/>`;
-    } else if (s.where === "pending") spell("wait", s.x, s.to, s.n, "pending");
+    } else if (s.where === "pending" || s.where === "dead") spell("wait", s.x, s.to, s.n, s.where);
   }
 
-  const held = {}, spans = [];
-  for (const { f, n, t } of fr) {
-    const X = x(t), who = f.by === "A" || f.by === "B" ? f.by : "server", server = who === "server", y = lane[who], up = y < lane.server ? -1 : 1;
-    const edge = lane.server + up * 7, c = cls(n), bad = f.reply?.error ? "bad" : "", claim = claims(rec, ms, n);
-    if (!server) {
-      const on = held[who], until = f.phase === "call" ? X - d : X;
-      if (on) for (const [cl, to] of [["later", until], ["", Math.min(until, n < i ? until : x(ms[i].clock))]])
-        if (to > on.x && (cl || on.n < i)) back += `<path class="hold ${on.silent} ${cl}" d="M${on.x} ${y}H${to}"/>`;
+  const held = {}, spans = [], now = x(ms[i].clock);
+  const hold = (who, on, until, n) => {
+    for (const [cl, to] of [["later", until], ["", Math.min(until, n < i ? until : now)]])
+      if (to > on.x && (cl || on.n < i)) back += `<path class="hold ${on.silent} ${cl}" d="M${on.x} ${lane[who]}H${to}"/>`;
+  };
+  for (const m of marks) {
+    const { X, who, claim, deed, ans, flip, row, f, n, kind } = m, server = who === "server", y = lane[who], up = who === "B" ? 1 : -1, edge = lane.server + up * 7, c = cls(n), bad = f.reply?.error ? "bad" : "";
+    if (!server && !view.plan) {
+      const on = held[who];
+      if (on) hold(who, on, f.phase === "call" ? X - d : X, n);
       const keeps = on && !bad && leased(rec, ms[n]) && leased(rec, ms[n + 1]); // an extension
       if (on && f.phase === "call" && !keeps) spans.push({ who, from: on.since, to: X, n });
       held[who] = f.phase === "world" ? (on ? { x: X, n, since: on.since, silent: "silent" } : null) : claim || keeps ? { x: X + d, n, since: keeps ? on.since : X, silent: "" } : null;
@@ -491,19 +552,166 @@ function drawTime(svg, rec, ms, i, left, W, go) {
       }
     }
     // the label: a number, the deed, the answer
-    const ly = server ? y - 24 : y + up * 20, flip = !server && X - left > (W - left) * 0.7;
-    const word = rec.steps[n].word.replace(/^[AB] /, ""), ans = f.phase !== "call" || server ? "" : bad ? "refused" : f.reply?.ok === 1 ? "done" : claim ? "" : "nothing";
-    front += `<g class="event ${c} ${bad}" data-n="${n + 1}" transform="translate(${X},${ly})"><rect class="hit" x="-14" y="-14" width="28" height="28"/><circle r="9"/><text text-anchor="middle" y="4">${n + 1}</text></g>`;
-    if (wide) front += `<text class="${c}" text-anchor="${server ? "middle" : flip ? "end" : "start"}" x="${X + (server ? 0 : flip ? -14 : 14)}" y="${server ? ly - 15 : ly + 4}">${esc(word)}${ans ? `, <tspan class="${bad}">${ans}</tspan>` : ""}</text>`;
+    const ly = spotY(m), stem = row ? `<path class="stem ${c}" d="M${X} ${ly - up * 9}V${y + up * 9}"/>` : "";
+    back += stem;
+    front += `<g class="event ${c} ${bad} ${view.plan ? "open" : ""}" data-n="${n + 1}" data-kind="${kind}" transform="translate(${X},${ly})"><rect class="hit" x="-14" y="-14" width="28" height="28"/><circle r="9"/><text text-anchor="middle" y="4">${view.plan && wide ? "" : n + 1}</text></g>`;
+    if (wide) front += `<text class="${c}" text-anchor="${server ? "middle" : flip ? "end" : "start"}" x="${X + (server ? 0 : flip ? -14 : 14)}" y="${server ? ly - 15 : ly + 4}">${esc(deed)}${ans ? `, <tspan class="${bad}">${ans}</tspan>` : ""}</text>`;
     if (f.token != null) front += `<g class="${c}" transform="translate(${claim ? X + d : X - d},${y})">${seal(String(f.token), bad)}</g>`;
   }
+  // who never gave up believes to the end
+  const end = x(ms.at(-1).clock);
+  for (const [who, on] of Object.entries(held)) if (on) { hold(who, on, end, ms.length - 1); spans.push({ who, from: on.since, to: end, n: ms.length - 1 }); }
   // the seconds in which two workers believe they hold the job
   const both = spans.flatMap((p) => spans.filter((q) => p.who < q.who).map((q) => [Math.max(p.from, q.from), Math.min(p.to, q.to), Math.min(p.n, q.n)])).filter(([a, b]) => b > a)
     .map(([a, b, n]) => `<g class="${cls(n - 1)}"><rect class="both" x="${a}" y="${lane.A}" width="${b - a}" height="${lane.B - lane.A}"/>` +
-      (wide ? `<text class="small" text-anchor="middle" x="${(a + b) / 2}" y="${lane.A + 24}">two holders</text>` : "") + "</g>").join("");
+      (wide ? `<text class="small" ${b - a > 90 ? `text-anchor="middle" x="${(a + b) / 2}"` : `text-anchor="end" x="${a - 4}"`} y="${lane.A + 20}">two holders</text>` : "") + "</g>").join("");
   svg.setAttribute("width", W); svg.setAttribute("height", H);
-  svg.innerHTML = both + nowLine(x(ms[i].clock), W, 6, H - 4) + back + front;
-  svg.onclick = (e) => { const g = e.target.closest(".event"); if (g) go(+g.dataset.n); };
+  svg.innerHTML = both + (view.plan ? "" : nowLine(now, W, 6, floor)) + back + front;
+  // where each event's circle is, and how a time becomes a place: what moves them stands on the same spots
+  const spots = Object.fromEntries(marks.map((m) => [m.kind, [m.X, spotY(m)]]));
+  svg.made = { spots, x: (s) => x(rec.now_ms + s * 1000), second: at(rec.now_ms + 1000) - at(rec.now_ms), last: Math.floor(view.axis[1] / 1000), lines: [lane.A, floor] };
+}
+
+/**
+ * The diagram with what moves its events: a slider on each, and the same as numbers. It stays on the page while runs
+ * come and go, so that the focus stays where it is. `move(text)` is told a new plan, `go(n)` a row to stand at.
+ */
+function workersBox(uid, { go, move }) {
+  const outcome = h("p", { class: "outcome", role: "status" }), says = h("p", { class: "alike" }), charts = h("div", { class: "charts" }), key = h("ol", { class: "key", "aria-hidden": "true" });
+  const sliders = new Map(), boxes = new Map(), ghost = h("i", { class: "ghost", "aria-hidden": "true" }, h("b"));
+  const list = h("ul"), numbers = h("details", { class: "numbers" }, h("summary", {}, "Move events by number"), list, h("p", { class: "hint" }, "An event whose box is empty does not happen."));
+  const hint = h("p", { class: "hint" }, "Drag an event, or move it with the arrow keys: by a second, with Shift by a tenth.");
+  const layer = h("div", { class: "layer" }), el = h("div", { class: "timebox" }, outcome, says, charts, layer, key, h("div", { class: "tools" }, hint, numbers));
+  let rec, all, shown = [], held = false, draft = [], sent = "", movable = false, drawn = [], timer = null, now = 0;
+
+  const clock = (kind) => draft.find((e) => e.kind === kind)?.at;
+  const clamp = (s) => Math.max(0, Math.min(LAST_S, Math.round(s * 10) / 10));
+  function place(kind, s) { draft = replanned(draft, kind, s == null ? null : clamp(s)); tell(); }
+  function commit() {
+    clearTimeout(timer); timer = null;
+    const text = planText(draft);
+    if (text === sent) return;
+    sent = text; move(text);
+  }
+  function soon() { clearTimeout(timer); timer = setTimeout(commit, PAUSE_MS); }
+  /** The sliders, the boxes and the ghost, as the draft has them; what ran stays drawn until another run has come. */
+  function tell() {
+    const made = drawn[0]?.made;
+    let moved = null;
+    for (const [kind, s] of sliders) {
+      const at = clock(kind), before = draft[draft.findIndex((e) => e.kind === kind) - 1], spot = made?.spots[kind];
+      s.hidden = at == null || !spot;
+      const box = boxes.get(kind);
+      if (document.activeElement !== box) box.value = at == null ? "" : seconds(at);
+      if (s.hidden) continue;
+      s.setAttribute("aria-valuenow", seconds(at));
+      s.setAttribute("aria-valuetext", `${EVENTS[kind]} at ${seconds(at)} s, ${before ? `after ${EVENTS[before.kind]}` : "first of all"}`);
+      const off = shown.find((e) => e.kind === kind)?.at !== at;
+      s.style.left = `${off ? made.x(at) : spot[0]}px`; s.style.top = `${spot[1]}px`;
+      s.classList.toggle("moved", off);
+      if (off) moved = [made.x(at), at, kind];
+    }
+    ghost.hidden = !moved;
+    if (moved) {
+      ghost.style.left = `${moved[0]}px`; ghost.style.top = `${made.lines[0]}px`; ghost.style.height = `${made.lines[1] - made.lines[0]}px`;
+      put(ghost.firstChild, `${EVENTS[moved[2]]}: ${seconds(moved[1])} s`);
+    }
+  }
+  function keys(kind, e) {
+    const at = clock(kind), end = drawn[0].made.last, by = e.shiftKey ? 0.1 : 1;
+    const to = { ArrowLeft: at - by, ArrowDown: at - by, ArrowRight: at + by, ArrowUp: at + by, PageDown: at - 5, PageUp: at + 5, Home: 0, End: Math.max(at, end) }[e.key];
+    if (e.key === "Tab" || e.ctrlKey || e.metaKey || e.altKey) return;
+    e.stopPropagation();
+    if (e.key === "Enter" || e.key === " ") { e.preventDefault(); return timer ? commit() : stand(kind); }
+    if (e.key === "Escape") { clearTimeout(timer); timer = null; draft = shown; return tell(); }
+    if (to === undefined) return;
+    e.preventDefault();
+    place(kind, to); soon();
+  }
+  const stand = (kind) => { const n = rec.steps.findIndex((s) => s.id === kind); if (n >= 0) go(n + 1); };
+  function slider(kind) {
+    const s = h("div", { class: "slider", role: "slider", tabindex: 0, "data-kind": kind, "aria-label": EVENTS[kind], "aria-valuemin": 0, "aria-valuemax": LAST_S, "aria-orientation": "horizontal",
+      onkeydown: (e) => keys(kind, e), onblur: () => timer && commit() });
+    let from = null;
+    const drop = (e, keep) => {
+      if (!from) return;
+      const moved = from.moved, was = from.draft;
+      from = null; s.classList.remove("dragging");
+      if (!keep) { draft = was; return tell(); }
+      if (moved) commit(); else if (e) stand(kind);
+    };
+    s.addEventListener("pointerdown", (e) => {
+      if (e.button) return;
+      clearTimeout(timer); timer = null;
+      from = { x: e.clientX, at: clock(kind), draft, moved: false };
+      s.setPointerCapture(e.pointerId); s.focus({ preventScroll: true }); e.preventDefault();
+    });
+    s.addEventListener("pointermove", (e) => {
+      if (!from || (!from.moved && Math.abs(e.clientX - from.x) < 4)) return;
+      from.moved = true; s.classList.add("dragging");
+      const { last, second } = drawn[0].made;
+      place(kind, Math.min(Math.max(last, from.at), Math.round(from.at + (e.clientX - from.x) / second)));
+    });
+    s.addEventListener("pointerup", (e) => drop(e, true));
+    s.addEventListener("pointercancel", () => drop(null, false));
+    return s;
+  }
+  function box(kind) {
+    const input = h("input", { type: "number", min: 0, max: LAST_S, step: "any", inputmode: "decimal", onchange: () => take() && soon(),
+      onkeydown: (e) => { if (e.key === "Enter") { e.preventDefault(); if (take()) commit(); } } });
+    /** What was typed, into the draft: an empty box takes the event out. Whether it could be. */
+    function take() {
+      const s = input.value === "" && !input.validity.badInput ? null : input.valueAsNumber, fits = s == null || (s >= 0 && s <= LAST_S);
+      input.setCustomValidity(fits ? "" : `Seconds go from 0 to ${LAST_S}.`);
+      if (fits) place(kind, s); else input.reportValidity();
+      return fits;
+    }
+    list.append(h("li", {}, h("label", {}, h("span", {}, `${EVENTS[kind]} at`), input, " s")));
+    return input;
+  }
+  for (const kind of Object.keys(EVENTS)) { sliders.set(kind, slider(kind)); boxes.set(kind, box(kind)); }
+
+  return {
+    el,
+    /** Another run, or the same one revealed. */
+    load(run, moments, hold, editable) {
+      rec = run; all = moments; held = hold; movable = editable;
+      shown = planOf(rec);
+      if (!timer) { draft = shown; sent = planText(shown); }
+      const same = alike(rec, all), main = Math.max(0, rec.executors.findIndex((e) => e.kind === "native"));
+      const names = rec.executors.map((e) => e.title).join(" and "), all_of_them = `${names[0].toUpperCase()}${names.slice(1)}`;
+      put(says, held || rec.executors.length === 1 ? "" : same ? `${all_of_them} give the same answers here; drawn: ${rec.executors[main].title}.` : `${all_of_them} part here: each has its own diagram.`);
+      const met = (ms) => rec.steps.flatMap((s, n) => (/ completes$/.test(s.word) && ms[n + 1].frame ? `${s.word}: ${eventLabel(rec, ms[n + 1].frame, s.word)[1]}` : [])).join("; ");
+      put(outcome, held || !same ? "" : met(all[main]));
+      outcome.hidden = !outcome.textContent; says.hidden = !says.textContent;
+      const which = held || same ? [main] : [main, ...rec.executors.keys()].filter((e, n, them) => them.indexOf(e) === n);
+      charts.replaceChildren();
+      drawn = which.map((e) => {
+        const svg = svgNode("timespace");
+        svg.column = e;
+        svg.addEventListener("click", (event) => { const g = event.target.closest(".event"); if (g && !held) go(+g.dataset.n); });
+        charts.append(h("div", { class: "chart" }, which.length > 1 ? h("p", { class: "outcome" }, h("code", {}, rec.executors[e].title), ` ${met(all[e])}`) : null, svg));
+        return svg;
+      });
+      key.replaceChildren(...(held ? shown.map((e) => EVENTS[e.kind]) : rec.steps.map((s) => s.word)).map((word) => h("li", {}, word)));
+      hint.hidden = numbers.hidden = !movable;
+      if (movable && !layer.firstChild) layer.append(ghost, ...sliders.values());
+    },
+    /** The moment `i`, drawn from `left` to the right edge. */
+    draw(i, left) {
+      now = i;
+      const W = el.clientWidth, one = rec.executors.length === 1, axis = one && !movable ? rec.axis : span(rec, all);
+      if (!W) return;
+      const from = one && !movable ? left : W < 560 ? 62 : Math.min(left, 116);
+      el.classList.toggle("tiny", W - from <= 480);
+      for (const svg of drawn) drawTime(svg, rec, all[svg.column], now, from, W, { now_ms: rec.now_ms, axis, plan: held ? shown : null });
+      layer.style.top = `${drawn[0].getBoundingClientRect().top - el.getBoundingClientRect().top}px`;
+      if (movable) tell();
+    },
+    /** Nothing came of what was moved: what ran is shown again. */
+    reset() { if (timer) return; draft = shown; sent = planText(shown); if (movable && drawn.length) tell(); },
+    stop() { clearTimeout(timer); },
+  };
 }
 
 // ---------------------------------------------------------------- the widget
@@ -532,7 +740,7 @@ function render({ model, el }) {
   let i = 0, landing = 0, timer = null, patience = null, queued = "";
   // The latest choice that was not answered yet, the one the kernel is running, the one on show, all that were sent.
   let awaited = null, running = null, showing = null, sent = [];
-  let asked = [], guesses = [], judged = null, held = false;
+  let asked = [], guesses = [], judged = null, held = false, answeredOnce = false;
 
   // -- the parts that are there from the start
   const say = h("p", { class: "quiet", "aria-live": "polite" });
@@ -550,6 +758,9 @@ function render({ model, el }) {
     h("header", {}, h("h3", { id: uid }, model.get("title") ?? ""), h("p", {}, model.get("question") ?? "")),
     picks, trouble, quiz, h("div", { class: "transport", role: "group", "aria-label": "Steps" }, run, skip, back, next, range, count), say, body);
   el.replaceChildren(root);
+  const planPick = wanted.find((p) => p.kind === "plan");
+  const diagram = model.get("view") === "workers" ? workersBox(uid, { go: (n) => { stop(); go(n); }, move: (text) => choose(planPick.name, text) }) : null;
+  if (diagram) body.before(diagram.el);
 
   // -- picking a case: with `recordings` in the browser, else by asking the kernel
   const chosen = (p, choice) => choice?.[p.name] ?? p.options[0].value;
@@ -560,11 +771,24 @@ function render({ model, el }) {
       picks.append(h("fieldset", {}, h("legend", {}, p.label), p.options.map((o, k) => h("label", { title: o.about }, boxes[k], h("span", {}, o.label)))));
       return (v) => boxes.forEach((b) => { b.checked = b.value === v; });
     }
+    if (p.kind === "plan") return planSelect(p);
     const box = h("select", { onchange: () => choose(p.name, box.value) }, p.options.map((o) => h("option", { value: o.value }, o.about ? `${o.label}: ${o.about}` : o.label)));
     picks.append(h("label", { class: "pick" }, h("span", {}, p.label), box));
     return (v) => { box.value = v; };
   });
   picks.append(about);
+  /** A plan: the ones that have a name, and the reader's own as one more option while it is on show. */
+  function planSelect(p) {
+    const mine = h("option", {}, "as you placed it"), box = h("select", { onchange: () => choose(p.name, box.value) }, p.options.map((o) => h("option", { value: o.value }, o.label)));
+    picks.append(h("label", { class: "pick" }, h("span", {}, p.label), box));
+    return (v) => {
+      if (p.options.some((o) => o.value === v)) mine.remove(); else { mine.value = v; box.append(mine); }
+      box.value = v;
+      diagram?.reset();
+    };
+  }
+  /** Whether the reader placed the events: once the first question is answered, what becomes of those is shown at once. */
+  const placed = (choice) => !!planPick && !planPick.options.some((o) => o.value === chosen(planPick, choice));
   const setPicks = (choice) => controls.forEach((set, k) => set(chosen(wanted[k], choice)));
   /** The choice that the recording in the model answers. */
   const told = () => (Object.keys(model.get("shown") ?? {}).length ? model.get("shown") : model.get("choice"));
@@ -628,7 +852,7 @@ function render({ model, el }) {
     const known = model.get("answered") ?? [];
     guesses = asked.map((q) => known.find((a) => a.ask === q.ask)?.guess);
     judged = asked.length && guesses.every((g) => g !== undefined) ? asked.map((q, k) => judge(rec, q, guesses[k])) : null;
-    held = asked.length > 0 && !judged;
+    held = asked.length > 0 && !judged && !(answeredOnce && placed(showing));
     landing = Math.min(model.get("step") ?? rec.steps.length, rec.steps.length);
     model.set("step", null);
     question();
@@ -640,7 +864,7 @@ function render({ model, el }) {
   function question() {
     quiz.replaceChildren(...asked.map((q, k) => h("fieldset", {}, h("legend", {}, q.ask), h("span", { class: "options" }, q.options.map((o) => h("label", {},
       h("input", { type: "radio", name: `${uid}q${k}`, value: o, checked: guesses[k] === o, onchange: () => { guesses[k] = o; hold(); } }), h("span", {}, o)))))));
-    quiz.hidden = !asked.length;
+    quiz.hidden = !asked.length || !(held || judged);
     hold();
   }
   function hold() {
@@ -651,7 +875,7 @@ function render({ model, el }) {
   }
   /** Ends the waiting: with guesses they are judged and sent to Python, without the outcome is just shown. */
   function reveal(given) {
-    held = false;
+    held = false; answeredOnce = true;
     judged = given && asked.map((q, k) => judge(rec, q, given[k]));
     hold(); build(); go(landing, true);
     if (!judged) { quiz.hidden = true; go(landing); return; }
@@ -697,11 +921,7 @@ function render({ model, el }) {
     // What the reader has unfolded stays so when another pick brings another run.
     const unfolded = [...body.querySelectorAll("footer details[open] > summary")].map((s) => s.textContent);
     body.replaceChildren();
-    body.time = null;
-    if (model.get("view") === "workers" && !held) {
-      body.time = svgNode("timespace");
-      body.append(h("div", { class: "timebox" }, body.time));
-    }
+    diagram?.load(rec, all, held, !!planPick);
     body.append(stage, held ? h("p", { class: "waiting" }, "Answer first. Then the run shows every command, in order.") : traceTable(), foot());
     body.querySelectorAll("footer summary").forEach((s) => { s.parentNode.open = unfolded.includes(s.textContent); });
   }
@@ -830,8 +1050,7 @@ function render({ model, el }) {
       const tight = c.cells.filter((x) => x.scrollWidth > x.clientWidth || x.children[1].scrollWidth > x.children[1].clientWidth);
       tight.forEach((x) => x.classList.add("tight"));
     });
-    const fill = columns[0].svg.parentElement, box = body.time?.parentElement;
-    if (box?.clientWidth) drawTime(body.time, rec, all[0], i, fill.getBoundingClientRect().left - box.getBoundingClientRect().left, box.clientWidth, go);
+    diagram?.draw(i, columns[0].svg.parentElement.getBoundingClientRect().left - diagram.el.getBoundingClientRect().left);
   }
   function play() {
     if (i === rec.steps.length) go(0, true);
@@ -900,7 +1119,7 @@ function render({ model, el }) {
   for (const [name, act] of Object.entries(heard)) model.on?.(name, act);
   theme(); tell(model.get("trouble") ?? ""); load();
   return () => {
-    stop(); clearTimeout(patience); watch.disconnect(); size.disconnect(); night.removeEventListener("change", theme);
+    stop(); diagram?.stop(); clearTimeout(patience); watch.disconnect(); size.disconnect(); night.removeEventListener("change", theme);
     for (const [name, act] of Object.entries(heard)) model.off?.(name, act);
   };
 }

@@ -21,14 +21,14 @@ SAFE = 2**53 - 1
 class Stage(anywidget.AnyWidget):
     """One case on one or more executors, side by side, step by step.
 
-    ``picks`` are dicts ``{name, label, kind: "select" | "radio", options}``; an option is a dict ``{value,
-    label, about}``, a tuple of those, or a plain text. ``record(choice)`` runs the case for a choice (a text
-    per pick) and returns the recording; it is called now and whenever the reader picks another case. Instead
-    of it ``recordings`` may hold finished ones, by the picked values joined with ``/``: such a stage needs no
-    kernel. ``predict`` is a list of questions or a callable giving one for a choice: the outcome is then held
-    back until they are answered. ``sources`` maps an executor's name to ``{name, text}`` of the file that ran,
-    ``divergences`` a number to its sentence. ``choice`` and ``step`` say where to open (default: the first
-    options, the last step). ``view`` is ``"stage"`` or ``"workers"``.
+    ``picks`` are dicts ``{name, label, kind: "select" | "radio" | "plan", options}``; an option is a dict ``{value,
+    label, about}``, a tuple of those, or a plain text; a plan may be any other text without a slash too.
+    ``record(choice)`` runs the case for a choice (a text per pick) and returns the recording; it is called now and
+    whenever the reader picks another case. Instead of it ``recordings`` may hold finished ones, by the picked values
+    joined with ``/``: such a stage needs no kernel. ``predict`` is a list of questions or a callable giving one for a
+    choice: the outcome is then held back until they are answered. ``sources`` maps an executor's name to ``{name,
+    text}`` of the file that ran, ``divergences`` a number to its sentence. ``choice`` and ``step`` say where to open
+    (default: the first options, the last step). ``view`` is ``"stage"`` or ``"workers"``.
 
     A failure of ``record`` is raised here, but shown as a sentence in the widget when a reader's pick causes it.
     """
@@ -173,7 +173,8 @@ def open(widget: Stage, code: str) -> Stage:
 
 
 def _label(pick: Mapping[str, Any], choice: Mapping[str, str]) -> str:
-    option = next(o for o in pick["options"] if o["value"] == choice[pick["name"]])
+    value = choice[pick["name"]]
+    option = next((o for o in pick["options"] if o["value"] == value), {"label": value})
     return f"{option['label']}: {option['about']}" if option.get("about") else str(option["label"])
 
 

@@ -27,6 +27,7 @@ from emqlab.observe.moments import (
     verdict,
 )
 from emqlab.teach.predict import Question, answer, deciding, reason
+from emqlab_widgets import timespace
 from emqlab_widgets.picture import alt, picture, printable
 
 WIDTH = 110
@@ -115,16 +116,23 @@ def _options(question: Question) -> str:
 
 def _run(shown: Shown) -> str:
     recording, columns = shown.recording, moments(shown.recording, whole=True)
-    encoded = b64encode(picture(recording).encode("utf-8", "surrogatepass")).decode("ascii")
     out = [f"<p>{_safe(recording['about'])}</p>"] if recording.get("about") else []
     out += [f"<p><b>≠ {number}</b> {_safe(sentence)}</p>" for number, sentence in shown.differs]
-    source = f"data:image/svg+xml;base64,{encoded}"
-    out.append(f'<img alt="{_safe(alt(shown.title, recording))}" style="max-width:100%" src="{source}">')
+    if timespace.told(recording):
+        out.append(f"<p>{_safe(timespace.agreement(recording))}</p>")
+        for which in timespace.drawn(recording):
+            out.append(_image(timespace.story(recording, which), timespace.diagram(recording, which)))
+    out.append(_image(alt(shown.title, recording), picture(recording)))
     out.append(_table(f"{shown.title}. After the last step.", recording, _ledger_rows(recording, columns)))
     out.append(_table("What was sent, in order.", recording, _trace_rows(recording, columns), first="step"))
     if shown.questions:
         out.append("<p>Asked beforehand:</p><ul>" + "".join(f"<li>{_safe(s)}</li>" for s in _asked(shown)) + "</ul>")
     return "".join(out)
+
+
+def _image(words: str, svg: str) -> str:
+    encoded = b64encode(svg.encode("utf-8", "surrogatepass")).decode("ascii")
+    return f'<img alt="{_safe(words)}" style="max-width:100%" src="data:image/svg+xml;base64,{encoded}">'
 
 
 def _safe(text: str) -> str:
@@ -178,6 +186,9 @@ def text(shown: Shown) -> str:
         out += ["", "The run:", *differs]
     else:
         out += [*differs, "", "The run:"]
+    if timespace.told(recording):
+        out += [timespace.agreement(recording)] if timespace.agreement(recording) else []
+        out += [timespace.story(recording, which) for which in timespace.drawn(recording)]
     for executor, ms in zip(recording["executors"], columns, strict=True):
         out.append(f"{executor['title']} ({executor['kind']}): {_where(recording, ms)}")
         out.append(f"  answer: {_short(reply_text(ms[-1].said, recording)) or 'none'}")

@@ -108,6 +108,31 @@ class Aimed(Layer):
         return self._made(index, start, _drawn(random, usual_calls(start), verb))
 
 
+class Flat(Layer):
+    """Trials of the verbs in turn, by chance, of flat jobs only: it is made in a fifth of the time.
+
+    The small world, odd values, and worlds with one thing wrong. All have their own layers' names.
+    """
+
+    name = "flat"
+
+    def __init__(self, seed: int, verbs: tuple[str, ...]) -> None:
+        super().__init__(seed)
+        self._verbs = verbs
+
+    def trial(self, index: int) -> Trial:
+        """One of the kinds, of one of the verbs."""
+        at, place = divmod(self._checked(index), len(self._verbs))
+        verb = self._verbs[place]
+        corrupted, small = _layers(self.seed)
+        random = Random(f"{self.seed} flat {verb} {at}")
+        if at % 3 == 0:
+            return small.trial(small.drawn(random, verb))
+        if at % 3 == 1 and verb not in _NO_VALUES:
+            return corrupted.trial(corrupted.odd(random, verb))
+        return corrupted.trial(corrupted.aimed(random, verb))
+
+
 @cache
 def _layers(seed: int) -> tuple[Corrupted, Exhaustive]:
     return Corrupted(seed), Exhaustive(seed)

@@ -237,7 +237,7 @@ EXERCISES: dict[str, Exercise] = {
         which,
         (
             "Run each case on both executors, and let difference() tell you where they part first.",
-            "Then look for the sentence in divergence_table() that says just that. The verb of the step narrows it down.",
+            "Then look for the sentence in divergence_table() that says that. The verb of the step narrows it down.",
             "One of the three shows two numbers: one is about the claim in it, one about the failure.",
             'teach.check("04-1", {"a": <about the lease>, "b": <about not being leased>, "c": [<stamp>, <failures>]})',
         ),
@@ -249,7 +249,7 @@ EXERCISES: dict[str, Exercise] = {
             "An ordinary claim shows 8, for the verb stamps the lease. For 3 alone the verb must not lease anything.",
             "Something about the head of the line must be such that the verb refuses it, and the script has popped it.",
             "A row that is no hash, an attempts that can't be counted up, or an active that is no sorted set.",
-            'given: HSET {p}job:<id> … attempts <no number>, ZADD {p}pending 0 <id>. when: [cases.claim()]',
+            "given: HSET {p}job:<id> … attempts <no number>, ZADD {p}pending 0 <id>. when: [cases.claim()]",
         ),
     ),
     "04-3": Exercise(
@@ -262,5 +262,6 @@ EXERCISES: dict[str, Exercise] = {
             'text = own_text("claim.lua") without the line with EXISTS; given: ZADD {p}pending 0 <id>; when: a claim',
         ),
         code=True,
+        unfit=_unfit,
     ),
 }

@@ -1,0 +1,304 @@
+"""The exercises of dive 02: the fencing check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from typing import Any
+
+from emqlab.lab import Lab
+from emqlab.observe.moments import command_text, reply_text
+from emqlab.observe.run import Run
+from emqlab.replies import ErrorReply
+from emqlab.teach import plan
+from emqlab.teach.altered import (
+    Copy,
+    altered,
+    caught_told,
+    copy_of,
+    happy_path,
+    hunt,
+    named,
+    opened,
+    own_text,
+    reply_told,
+    run_of,
+)
+from emqlab.teach.answers import kind, no, sent, verb_steps, yes
+from emqlab.teach.cases.fence import CURRENT, READERS, TOKENS, fence
+from emqlab.teach.exercises.exercise import Exercise
+from emqlab.teach.verdict import Verdict
+
+# ---------------------------------------------------------------- 02-1: silent for longer than its lease, and done
+
+#: How long the leases of 02-1 are.
+LEASE_MS = 6_000
+Frames = Mapping[str, Mapping[str, Any]]
+
+
+def still_completes(lab: Lab, answer: Any) -> Verdict:
+    """A plan in which A outstays its lease, is swept, B tries to claim, and A completes all the same."""
+    if not isinstance(answer, str):
+        return no(f"The answer is a plan, a text such as A-claims@0 A-stalls@1 sweep@8, not {kind(answer)}.")
+    try:
+        events = plan.parse(answer)
+    except plan.BadPlan as error:
+        return no(f"This is no plan yet: {error}.", field="plan")
+    missing = [event for event in plan.KINDS if event not in {each.kind for each in events}]
+    if missing:
+        why = f"All six events are to happen, and the plan lacks {', '.join(missing)}."
+        return no(why, field="plan", expected="six events", got=str(len(events)))
+    told = plan.recorded(lab, events, LEASE_MS)
+    columns = {one["name"]: {frame["step"]: frame for frame in one["frames"]} for one in told["executors"]}
+    at = {event.kind: event.at_ms for event in events}
+    return (
+        _refused(told, columns)
+        or _out_of_order(events, at)
+        or _not_taken_back(told, columns)
+        or yes(
+            "A was silent for longer than its lease, and swept, and B came too early: A completed, on both executors."
+        )
+    )
+
+
+def _refused(told: dict[str, Any], columns: Mapping[str, Frames]) -> Verdict | None:
+    """What A's completion came to, unless it was done: refused, gone, or never sent."""
+    ends = {name: frames["A-completes"] for name, frames in columns.items()}
+    bad = {name: frame for name, frame in ends.items() if frame.get("reply") != {"ok": 1}}
+    if not bad:
+        return None
+    name, frame = next(iter(bad.items()))
+    where = "on both executors" if len(bad) == len(ends) else f"on the {name} executor"
+    if "command" not in frame:
+        why = f"A holds no token by then {where}, so it sends nothing."
+        return no(why, field="A-completes", expected="a token", got="none")
+    command, got = command_text(frame, told), reply_text(frame["reply"], told)
+    why = f"A was refused {where}: complete, with token {frame['token']}, is answered {got}."
+    newer = columns[name]["B-claims"].get("token")
+    why += f" B's claim had been handed token {newer} before it." if newer else ""
+    return no(why, command=command, field="reply", expected="1", got=got)
+
+
+def _out_of_order(events: plan.Plan, at: Mapping[str, int]) -> Verdict | None:
+    """The first thing of the story that is not as it was asked for: the silence, the sweep, B's claim."""
+    order = [event.kind for event in events]
+    end = order.index("A-completes")
+    if not order.index("A-claims") < order.index("A-stalls") < end:
+        return no(
+            "A claims, then falls silent, then completes; here it falls silent at another time.",
+            field="A-stalls",
+            expected="between A-claims and A-completes",
+            got=f"A-stalls@{at['A-stalls'] / 1000:g}",
+        )
+    silent = at["A-completes"] - at["A-stalls"]
+    if silent <= LEASE_MS:
+        return no(
+            f"A completes, but it is silent for {silent / 1000:g} s only, and its lease is {LEASE_MS / 1000:g} s.",
+            field="A-completes",
+            expected=f"more than {LEASE_MS / 1000:g} s after A-stalls",
+            got=f"{silent / 1000:g} s",
+        )
+    for late, what in (("sweep", "the sweep comes"), ("B-claims", "B claims")):
+        if order.index(late) > end:
+            return no(
+                f"A completes, but {what} only when that is over.",
+                field=late,
+                expected="before A-completes",
+                got=f"{late}@{at[late] / 1000:g}",
+            )
+    return None
+
+
+def _not_taken_back(told: dict[str, Any], columns: Mapping[str, Frames]) -> Verdict | None:
+    """A sweep that found no lease that had run out."""
+    for name, frames in columns.items():
+        swept = frames["sweep"]
+        if not swept["reply"]["ok"][0]:
+            return no(
+                f"A completes, but the sweep took nothing back on the {name} executor: no lease had run out.",
+                command=command_text(swept, told),
+                field="reply",
+                expected=reply_text({"ok": [[told["subject"]], []]}, told),
+                got=reply_text(swept["reply"], told),
+            )
+    return None
+
+
+# ---------------------------------------------------------------- 02-2: the two lines that do it
+
+FILE = "complete.lua"
+_LOCAL = re.compile(r"(\s*local \w+ = ).*")
+STALE = "1"
+
+
+def two_lines(lab: Lab, answer: Any) -> Verdict:
+    """Two lines of ``complete.lua``, by number or as texts: with either out of action a stale token gets through."""
+    lines = own_text(FILE).splitlines()
+    found = _numbers(answer, lines)
+    if isinstance(found, Verdict):
+        return found
+    for number in found:
+        why = _needless(lab, lines, number)
+        if why is not None:
+            return why
+    first, second = (lines[number - 1].strip() for number in sorted(found))
+    return yes(
+        f"{first} fetches what the row says, and {second} compares. Blind either, and a stale token gets through."
+    )
+
+
+def _numbers(answer: Any, lines: list[str]) -> list[int] | Verdict:
+    """Which two lines an answer names, counted from 1."""
+    if isinstance(answer, str | bytes | dict) or not isinstance(answer, Iterable):
+        return no(f"The answer is two lines of {FILE}, by their numbers or as texts, not {kind(answer)}.")
+    given = list(answer)
+    found: list[int] = []
+    for each in given:
+        told = each.strip() if isinstance(each, str) else each
+        at = [number for number, line in enumerate(lines, 1) if line.strip() == told]
+        if isinstance(each, str) and len(at) != 1:
+            many = "no line like" if not at else f"{len(at)} lines like"
+            return no(f"{FILE} has {many} {told[:60]!r}; give the line's number.", field=FILE)
+        if not isinstance(each, str) and (isinstance(each, bool) or not isinstance(each, int)):
+            return no(f"A line is a number or its text, not {kind(each)}.", field=FILE)
+        if isinstance(each, int) and not 1 <= each <= len(lines):
+            return no(f"{FILE} has the lines 1 to {len(lines)}, and no line {each}.", field=FILE)
+        found += at if isinstance(each, str) else [each]
+    if len(set(found)) != 2 or len(found) != 2:
+        got = f"{len(set(found))} line{'s' if len(set(found)) != 1 else ''}"
+        return no(f"Two lines are asked for, and this is {got}.", field=FILE, expected="2 lines", got=got)
+    return found
+
+
+def _blinded(lines: list[str], number: int) -> Iterator[tuple[str, str]]:
+    """The script with one line put out of action: left out; a local's set to what the worker has sent."""
+    before, line, after = lines[: number - 1], lines[number - 1], lines[number:]
+    yield f"Without line {number}", "\n".join([*before, *after])
+    local = _LOCAL.fullmatch(line)
+    if local:
+        yield f"With line {number} made {local[1].strip()} token", "\n".join([*before, f"{local[1]}token", *after])
+
+
+def _needless(lab: Lab, lines: list[str], number: int) -> Verdict | None:
+    """Why a line is none of the two: without it a stale token is still refused, or the current one is refused too."""
+    said: Verdict | None = None
+    for how, text in _blinded(lines, number):
+        try:
+            copy = copy_of(FILE, text)
+        except ValueError as error:
+            said = said or no(f"{how} it is no script any more: {error}.", field=f"line {number}")
+            continue
+        with opened(copy) as changed:
+            current, stale = (run_of(changed, "scripted", fence("complete", token)) for token in (CURRENT, STALE))
+        if reply_told(current.replies[0]) != "1":
+            said = said or _said(lab, current, f"{how} not even the current token completes.")
+        elif reply_told(stale.replies[0]) != "1":
+            said = _said(
+                lab, stale, f"{how} a stale token is refused as before: it is not this line that keeps it out."
+            )
+        else:
+            return None
+    return said
+
+
+def _said(lab: Lab, run: Run, why: str, expected: str = "1") -> Verdict:
+    """A verdict on the one call of an untraced run; what was sent is what the lab's own text is sent."""
+    own = run_of(lab, run.executor, run.case)  # type: ignore[arg-type]
+    command = sent(verb_steps(own)[0], own)
+    return no(why, command=command, field="reply", expected=expected, got=reply_told(run.replies[0]))
+
+
+# ---------------------------------------------------------------- 02-3: break it, and be caught
+
+
+def broken(lab: Lab, answer: Any) -> Verdict:
+    """A copy that takes a token it should refuse, is sound on the happy path, and is seen by the instrument."""
+    copy = altered(answer)
+    if isinstance(copy, Verdict):
+        return copy
+    verbs = [verb for verb in READERS if verb in copy.verbs]
+    if not verbs:
+        readers = "complete, fail (retry.lua), delay, requeue, extend and extends"
+        return no(f"{copy.file} reads no token, so there is no fence in it; the verbs with one are {readers}.")
+    with opened(copy) as changed:
+        strayed = happy_path(lab, changed, copy)
+        if strayed is not None:
+            return strayed
+        passed, refused = _let_through(lab, changed, copy, verbs)
+    if passed is None:
+        assert refused is not None
+        tried = ", ".join(_shown(name) for name in TOKENS if name != CURRENT)
+        why = f"The happy path holds, and so does the fence: none of the tokens {tried} gets past your {copy.file}."
+        return _said(lab, refused, why, "an answer")
+    caught = hunt(copy)
+    through = f"Token {passed} gets past your {copy.file}, on a row whose attempts is {CURRENT}."
+    if caught.after is None:
+        return no(f"{through} {caught_told(caught)} Break it so that it shows more often.", field="instrument")
+    return yes(f"{through} {caught_told(caught)}")
+
+
+def _let_through(lab: Lab, changed: Lab, copy: Copy, verbs: list[str]) -> tuple[str | None, Run | None]:
+    """The first token that the lab's own text refuses and the copy answers; the first run in which it did not."""
+    first: Run | None = None
+    for verb, name in product(verbs, TOKENS):
+        case = fence(verb, name)
+        if name == CURRENT or _answered(run_of(lab, copy.executor, case)):
+            continue
+        run = run_of(changed, copy.executor, case)
+        if _answered(run):
+            return _shown(name), run
+        first = first or run
+    return None, first
+
+
+def _answered(run: Run) -> bool:
+    """Whether the token was taken: no error, and no list of ids that were not extended."""
+    (reply,) = run.replies
+    return not isinstance(reply, ErrorReply) and not (isinstance(reply, list) and reply)
+
+
+def _shown(name: str) -> str:
+    return name if TOKENS[name] == name else f'"{TOKENS[name]}"'
+
+
+def _unfit(answer: Any) -> Verdict | None:
+    found = named(answer)
+    return found if isinstance(found, Verdict) else None
+
+
+#: By their names: the dive's number and the exercise's.
+EXERCISES: dict[str, Exercise] = {
+    "02-1": Exercise(
+        "late, and done all the same",
+        still_completes,
+        (
+            "Neither the end of a lease nor the sweep makes a token. What does, and when does it get nothing?",
+            "A claim takes the head of pending. Until the sweep the job is in active, however long its lease is over.",
+            "So let B ask after A's lease has ended, but before the sweep. Then the sweep, then A.",
+            "A-claims@0 A-stalls@1 B-claims@<after 6> sweep@<after that> A-completes@<after that> B-completes@<last>",
+        ),
+    ),
+    "02-2": Exercise(
+        "the two lines of the script",
+        two_lines,
+        (
+            "Open complete in the Token stage, show what ran, and step to the question whether the token is current.",
+            "One line asks the row for its number. Another holds that number against what the worker has shown.",
+            "The line between the two asks whether there is a row at all: without it a stale token is refused still.",
+            'teach.check("02-2", (<number of the line with HGET … attempts>, <number of the line with EMQSTALE>))',
+        ),
+    ),
+    "02-3": Exercise(
+        "break the fence, and be caught",
+        broken,
+        (
+            "The happy path shows current tokens only. Which comparison is true for those, and for others as well?",
+            "Bytes are compared. Numbers would be equal more often, and an order more often still.",
+            "In Lua tonumber makes a number of a text; of an empty one it makes nil, and nil is not 2.",
+            'own_text("complete.lua").replace("attempts ~= token", "tonumber(attempts) ~= tonumber(token)")',
+        ),
+        code=True,
+        unfit=_unfit,
+    ),
+}
