@@ -17,16 +17,13 @@ from emqlab.observe.sent import called, sent_by
 from emqlab.observe.slots import touched
 from emqlab.observe.state import State, part_of, reply_of, state_of, state_patch
 from emqlab.observe.subject import subject_of
-from emqlab.observe.walk import merge
+from emqlab.observe.walk import OTHER_CLIENT, merge
 from emqlab.replies import ErrorReply
 
 __all__ = ["MEMBERS", "Detail", "Frame", "NotReproduced", "frames"]
 
 #: One frame a command, or one a transition.
 Detail = Literal["commands", "calls"]
-
-#: Who sends what comes between a transition's host and the server.
-OTHER_CLIENT = "another client"
 
 #: Transitions that judge several jobs: their rows are told apart by the job.
 MEMBERS = frozenset({"promote", "reap", "stalled_check", "extends", "flow_add"})

@@ -46,8 +46,8 @@ export function merge(state, patch) {
   return out;
 }
 
-/** Whether the frames are whole calls, so that each step has a before and after of its own; `world` with `by` is another client's command inside one. */
-const ofCalls = (rec) => rec.executors.some((ex) => ex.frames.some((f) => f.phase === "call" || (f.phase === "world" && !f.by)));
+/** Whether the frames are whole calls, so that each step has a before and after of its own. What another client sends meanwhile is a part of one. */
+const ofCalls = (rec) => rec.executors.some((ex) => ex.frames.some((f) => f.phase === "call" || (f.phase === "world" && f.by !== "another client")));
 
 /**
  * For each executor, one moment before anything was sent and one after each step. `since` is the state that a reader

@@ -12,7 +12,7 @@ from html import escape
 from itertools import pairwise
 
 from emqlab.observe.moments import Moment, Recording, moments, place
-from emqlab.observe.walk import Frame
+from emqlab.observe.walk import OTHER_CLIENT, Frame
 from emqlab.observe.workers import alike, ending
 from emqlab_widgets.picture import INK, JOB, LINE, NO, PEN, QUIET, printable
 
@@ -74,7 +74,8 @@ class _Drawing:
 
 def told(recording: Recording) -> bool:
     """Whether the recording says who did what: only then is there a diagram."""
-    return any("by" in frame for executor in recording["executors"] for frame in executor["frames"])
+    found = {frame.get("by") for executor in recording["executors"] for frame in executor["frames"]}
+    return bool(found - {None, OTHER_CLIENT})
 
 
 def drawn(recording: Recording) -> list[int]:
