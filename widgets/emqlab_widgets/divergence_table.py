@@ -27,7 +27,7 @@ def divergence_table(lab: Lab | None = None) -> Table:
         (str(number), declared.sentence, *(_run(where, number) if declared.shown else _unseen(number)))
         for number, declared in DECLARED.items()
     ]
-    return Table(f"{len(rows)} declared divergences, on the {where.server.name} server", HEAD, rows)
+    return Table(f"{len(rows)} declared divergences, as they were just run", HEAD, rows)
 
 
 def _unseen(number: int) -> tuple[str, str, str]:

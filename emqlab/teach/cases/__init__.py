@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from emqlab.teach.cases import fence, happy, life, parity, states
 from emqlab.teach.cases.life import FIRST_CLAIM, LIFE
-from emqlab.teach.cases.parity import RIDDLES
+from emqlab.teach.cases.parity import CLAIM, POISONED, RIDDLES
 from emqlab.teach.cases.states import TRANSITION
 from emqlab.teach.cases.steps import (
     JOB,
@@ -29,9 +29,11 @@ from emqlab.teach.cases.steps import (
 )
 
 __all__ = [
+    "CLAIM",
     "FIRST_CLAIM",
     "JOB",
     "LIFE",
+    "POISONED",
     "RIDDLES",
     "STEPS",
     "TRANSITION",

@@ -36,6 +36,19 @@ CLAIM: Mapping[str, CaseJson] = {
     "full": case("claim/full", "its attempts is the highest number there is", _counted(str(FULL)), [claim()], 3),
 }
 
+#: The dive's story: a bad row at the head of the line, a good one behind it, and two claims.
+POISONED: CaseJson = case(
+    "poisoned",
+    "the first in line has 1.0 for its attempts, and a sound job waits behind it",
+    [
+        *_counted("1.0"),
+        ["HSET", f"{{p}}job:{OTHER}", "state", "pending", "attempts", "0", "payload", "milk"],
+        ["ZADD", "{p}pending", "0", OTHER],
+    ],
+    [claim(), claim()],
+    3,
+)
+
 #: What the limited user of the last difference may touch: what a claim names, and what its host reads.
 _RIGHTS = ["resetkeys", "%R~{emq}:version", "%R~{p}meta", "~{p}", "~{p}pending", "~{p}active"]
 
@@ -78,5 +91,6 @@ _SHOWN = {"a": [5], "b": [12], "c": [8, 9]}
 def every() -> Iterator[CaseJson]:
     """All cases of this file."""
     yield from CLAIM.values()
+    yield POISONED
     yield from SIX.values()
     yield from ({**riddle, "differs": _SHOWN[name]} for name, riddle in RIDDLES.items())
