@@ -1,4 +1,4 @@
-"""The instrument, as dive 04 shows it: some measured parity, and planted defects that are hunted and caught."""
+"""The instrument, as dive 04 shows it: some measured parity, and defects that are hunted and caught."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from emqlab.lab import Lab
 from emqlab.observe.recording import Column, record
+from emqlab.teach.answers import no
+from emqlab.teach.verdict import Verdict
 from emqlab.transitions import TRANSITIONS
 
 if TYPE_CHECKING:
-    from emqlab.parity.defects.plants import Plant
+    from emqlab.parity.defects.sources import Sources
     from emqlab.parity.tally import Tally
 
 #: The planted defects that a lesson offers -> what somebody did, in a reader's words.
 DEFECTS: Mapping[str, str] = {
-    "claim-hands-out-the-previous-token-in-python": "a claim hands out the token before it was counted up",
     "claim-skips-the-ghost-check-in-lua": "a claim does not ask whether there is a row",
+    "claim-hands-out-the-previous-token-in-python": "a claim hands out the token before it was counted up",
     "claim-forgets-the-epoch": "a claim does not stamp its lease",
     "token-compared-as-a-number-in-lua": "the fence compares numbers, not bytes",
     "complete-leaves-the-id-in-line-in-python": "a completion forgets that the job may be back in line",
@@ -28,35 +30,26 @@ DEFECTS: Mapping[str, str] = {
 #: The verbs whose cases a lesson measures: quick to lay out, and where most of the divergences are.
 VERBS = ("claim", "complete", "fail", "stalled_check")
 #: A hunt is given up after so many cases.
-PATIENCE = 2_000
+PATIENCE = 600
 
 
 class NotCaught(RuntimeError):
-    """A defect that a whole hunt did not see: then the instrument, not the defect, is what to look at."""
+    """A planted defect that a whole hunt did not see: then the instrument is what to look at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Catch:
     """A defect that was caught: ``after`` how many cases, and the smallest case found that shows it, as recorded.
 
-    ``changed`` are the lines before and after, with the number of the first; ``text`` is the whole changed file.
+    ``file`` is the one that was changed, ``text`` all of it, ``changed`` the lines before and after the change, with
+    the number of the first. The recording's columns are ``changed``, ``scripted`` and ``native``.
     """
 
-    plant: Plant
-    after: int
-    changed: tuple[int, str, str]
+    file: str
     text: str
+    changed: tuple[int, str, str]
+    after: int
     recording: dict[str, Any]
-
-    @property
-    def told(self) -> str:
-        """What was changed, and after how many cases it was seen."""
-        line, before, after = self.changed
-        change = f"{before} → {after}" if after else f"{before} is gone"
-        return (
-            f"{self.plant.file}, line {line}: {change}. "
-            f"Caught after {cases(self.after)}; this is the smallest found that shows it."
-        )
 
 
 def cases(many: int) -> str:
@@ -70,44 +63,70 @@ def catch(name: str, lab: Lab, *, seed: int = 0) -> Catch:
     ``lab`` is a sound embedded one, whose executors run the same case beside the changed one. Raises ValueError for a
     name that is not in the list of plants, NotCaught.
     """
-    from emqlab.parity.defects.hunt import hunted
     from emqlab.parity.defects.plants import PLANTS, planted
-    from emqlab.parity.defects.sources import changed_lines, own_sources, served_by
+
+    sources, file = planted(name), PLANTS[name].file
+    caught = _caught(sources, file, lab, seed, PLANTS[name].rule)
+    if caught is None:
+        raise NotCaught(f"{name} was not seen in {cases(PATIENCE)}")
+    return caught
+
+
+def catch_text(lab: Lab, answer: Any) -> Catch | Verdict:
+    """The same for a reader's own text, ``{"claim.lua": text}``: what was caught, or in a sentence why nothing was."""
+    from emqlab.teach.altered import altered
+
+    copy = altered(answer)
+    if isinstance(copy, Verdict):
+        return copy
+    caught = _caught(copy.sources, copy.file, lab, 0, f"a changed {copy.file}")
+    return caught or no(f"The instrument did not see it in {cases(PATIENCE)} of flat jobs.")
+
+
+def _caught(sources: Sources, file: str, lab: Lab, seed: int, about: str) -> Catch | None:
+    """Hunt one changed file; None when it was not seen."""
+    from emqlab.parity.defects.hunt import hunted
+    from emqlab.parity.defects.sources import ENDINGS, changed_lines, own_sources, served_by
     from emqlab.parity.ground import Ground
     from emqlab.parity.shrink import shrunk
     from emqlab.parity.trials.aimed import Flat
     from emqlab.parity.trials.trial import case_json
 
-    sources = planted(name)
-    plant = PLANTS[name]
+    executor = ENDINGS[file.rpartition(".")[2]]
+    changed = changed_lines(own_sources().text(file), sources.text(file))
     ground = Ground("embedded", sources)
     try:
-        caught = hunted(ground.rig, Flat(seed, served_by(plant.file)), PATIENCE)
-        if caught.after is None or caught.trial is None:
-            raise NotCaught(f"{name} was not seen in {cases(PATIENCE)}")
-        small, verdict = shrunk(ground.rig, caught.trial)
-        text = sources.text(plant.file)
-        case = {**case_json(small, differs=tuple(sorted(verdict.numbers))), "about": plant.rule}
-        found = Catch(plant, caught.after, changed_lines(own_sources().text(plant.file), text), text, {})
+        seen = hunted(ground.rig, Flat(seed, served_by(file)), PATIENCE)
+        if seen.after is None or seen.trial is None:
+            return None
+        small, verdict = shrunk(ground.rig, seen.trial)
         made = record(
             lab,
-            case,
+            {**case_json(small, differs=tuple(sorted(verdict.numbers))), "about": about},
             columns=[
-                Column("changed", plant.executor, lab=ground.lab),
+                Column("changed", executor, lab=ground.lab),
                 Column("scripted", "scripted"),
                 Column("native", "native"),
             ],
-            titles={"changed": f"{plant.file}, changed", **_titles(small.verb)},
-            about=found.told,
+            titles={"changed": f"{file}, changed", **_titles(small.verb)},
+            about=_told(file, changed, seen.after),
         )
-        return Catch(plant, found.after, found.changed, text, made)
+        return Catch(file, sources.text(file), changed, seen.after, made)
     finally:
         ground.close()
 
 
 def _titles(verb: str) -> dict[str, str]:
     transition = TRANSITIONS[verb]
-    return {"scripted": f"{transition.script}.lua", "native": transition.command or verb}
+    script = f"{transition.script}.lua" if transition.script else verb
+    return {"scripted": script, "native": transition.command or verb}
+
+
+def _told(file: str, changed: tuple[int, str, str], after: int) -> str:
+    """What was changed, and after how many cases it was seen."""
+    line, old, new = changed
+    change = f"{old} → {new}" if old and new else f"{old} is gone" if old else f"{new} is new"
+    return f"{file}, line {line}: {change}. Caught after {cases(after)}; this is the smallest found that shows it."
 
 
 def measured(lab: Lab | None = None, *, many: int = 200, seed: int = 0) -> Tally:

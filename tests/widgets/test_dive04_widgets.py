@@ -1,5 +1,6 @@
 """Dive 04's widgets: what is picked is run, seen from the right side, and told as it came out."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,9 @@ from emqlab.observe.case_reader import parse_case
 from emqlab.observe.moments import moments, verdict
 from emqlab.observe.recording import record
 from emqlab.parity.declared.register import DECLARED, UNSEEN
+from emqlab.parity.defects.plants import PLANTS
 from emqlab.teach import cases
+from emqlab.teach.altered import own_text
 from emqlab.teach.cases.parity import SIX
 from emqlab.teach.instrument import DEFECTS, catch, measured
 from emqlab_widgets.instrument import NAMES
@@ -131,11 +134,11 @@ def test_every_defect_on_offer_is_caught_soon(lab: emqlab.Lab, name: str) -> Non
     caught = catch(name, lab)
     assert caught.after <= 200
     changed, scripted, native = caught.recording["executors"]
-    own = scripted if caught.plant.executor == "scripted" else native
+    own = scripted if caught.file.endswith(".lua") else native
     ends = [one[-1].state for one in moments(caught.recording)]
     parts = ends[0] != ends[1 if own is scripted else 2] or changed["reply"] != own["reply"]
     assert parts
-    assert f"Caught after {caught.after} cases" in caught.told
+    assert f"Caught after {caught.after} cases" in caught.recording["about"]
 
 
 def test_the_small_case_holds_on_the_sound_executors(lab: emqlab.Lab) -> None:
@@ -189,6 +192,31 @@ def test_a_hunt_that_sees_nothing_says_so(lab: emqlab.Lab, monkeypatch: pytest.M
     monkeypatch.setattr("emqlab.teach.instrument.PATIENCE", 1)
     with pytest.raises(RuntimeError, match="claim-skips-the-ghost-check-in-lua was not seen in 1 case"):
         catch("claim-skips-the-ghost-check-in-lua", lab)
+
+
+NO_CHECK = PLANTS["claim-skips-the-ghost-check-in-lua"].sources.text("claim.lua")
+
+
+def test_a_readers_own_defect_is_shown_as_a_planted_one() -> None:
+    """Hunted in a process of its own, it comes to the same recording as the plant that is the same text."""
+    own = widgets.hunt({"claim.lua": NO_CHECK})
+    assert isinstance(own, widgets.Stage)
+    planted = widgets.instrument(choice="no-ghost-check")
+    assert own.recording["about"] == planted.recording["about"]
+    assert own.recording["executors"] == json.loads(json.dumps(planted.recording["executors"]))
+    assert own.sources["changed"]["text"] == NO_CHECK
+
+
+def test_a_text_that_does_the_same_is_not_called_caught(lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is the lab's own, nor one that can't be run: a sentence says which it is."""
+    monkeypatch.setattr("emqlab.teach.sandbox.possible", lambda: False)
+    monkeypatch.setattr("emqlab.teach.instrument.PATIENCE", 50)
+    told = {
+        own_text("claim.lua") + "-- the same\n": "The instrument did not see it in 50 cases of flat jobs.",
+        own_text("claim.lua"): "This is claim.lua as it is: alter something in it.",
+        "x = (": "The copy can't be run: claim.lua:1: unexpected symbol near '<eof>'.",
+    }
+    assert {text: widgets.hunt({"claim.lua": text}, lab).sentence for text in told} == told
 
 
 # ---------------------------------------------------------------- the table

@@ -3,7 +3,7 @@
 from emqlab_widgets.divergence_table import divergence_table
 from emqlab_widgets.first_claim import first_claim
 from emqlab_widgets.here import here, progress_table
-from emqlab_widgets.instrument import instrument
+from emqlab_widgets.instrument import hunt, instrument
 from emqlab_widgets.lease import lease
 from emqlab_widgets.life import life
 from emqlab_widgets.path import path
@@ -22,6 +22,7 @@ __all__ = [
     "divergence_table",
     "first_claim",
     "here",
+    "hunt",
     "instrument",
     "lease",
     "life",
