@@ -114,29 +114,3 @@ def _own(sent: Frame, deed: Deed, clock: int | None) -> Frame:
         note = f"Worker {deed.by} {note[:1].lower()}{note[1:]}"
     frame = {**sent, "by": deed.by, "clock": sent.get("clock", clock), "note": note}
     return {name: value for name, value in frame.items() if name != "step" and value is not None}
-
-
-# -- what is derived from it
-
-
-def alike(recording: Recording) -> bool:
-    """Whether all executors did the same rows and were answered alike in each."""
-    told = [{frame["step"]: frame.get("reply") for frame in executor["frames"]} for executor in recording["executors"]]
-    return all(one == told[0] for one in told)
-
-
-def ending(word: str, frame: Frame, claimed: bool) -> str:
-    """What a worker's event came to, in the diagram's words; empty where the word says it all.
-
-    ``claimed``: the frame leased the subject.
-    """
-    if frame.get("by") == "server":
-        return ""
-    if frame["phase"] == "world":
-        return "no token" if word.endswith("completes") else ""
-    reply = frame.get("reply") or {}
-    if "error" in reply:
-        return "refused"
-    ok = reply.get("ok")
-    known = {1: "done", 0: "gone already"}.get(ok) if isinstance(ok, int) else None
-    return known or ("" if claimed else "nothing")

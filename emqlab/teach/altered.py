@@ -10,7 +10,7 @@ from emqlab.lab import ExecutorName, Lab
 from emqlab.observe.case import Case
 from emqlab.observe.run import Run, Skipped
 from emqlab.scripted.scripts import SCRIPTS
-from emqlab.teach.answers import kind, no, sent
+from emqlab.teach.answers import kind, no, sent, verb_steps
 from emqlab.teach.cases.happy import HAPPY
 from emqlab.teach.cases.steps import CaseJson
 from emqlab.teach.verdict import Verdict
@@ -150,6 +150,13 @@ def reply_told(reply: Any) -> str:
     told = plain_reply(reply)
     value = next(iter(told.values())) if isinstance(told, dict) else told
     return "nil" if value is None else str(value)
+
+
+def told_of(lab: Lab, run: Run, why: str, expected: str) -> Verdict:
+    """A verdict on the one call of a copy's run, by what it answered; the lab's own text is sent the same."""
+    own = run_of(lab, run.executor, run.case)  # type: ignore[arg-type]
+    command = sent(verb_steps(own)[0], own)
+    return no(why, command=command, field="reply", expected=expected, got=reply_told(run.replies[0]))
 
 
 def hunt(copy: Copy, *, seed: int = 0, flat: int = FLAT, more: int = MORE) -> Caught:

@@ -19,7 +19,6 @@ from emqlab.observe.case_reader import parse_case
 from emqlab.observe.recording import CannotRecord, Column, record
 from emqlab.observe.run import Skipped
 from emqlab.observe.workers import Deed, retold, when_of
-from emqlab.parity.explain import explained
 from emqlab.teach.cases.steps import JOB, PAYLOAD, QUEUE, claim, complete, sweep
 
 if TYPE_CHECKING:
@@ -122,6 +121,8 @@ def recorded(
     that hands out other tokens than the first runs a case of its own. Raises CannotRecord where the server can't run
     it (a clock that can't be moved).
     """
+    from emqlab.parity.explain import explained  # the model is much to load, and only a run needs it
+
     deeds = {name: _deeds(lab, name, plan, lease_ms, max_stalled) for name in executors}
     whens = {name: when_of(found) for name, found in deeds.items()}
     first = whens[executors[0]]

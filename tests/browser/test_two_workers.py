@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import emqlab
 import emqlab_widgets as widgets
-from emqlab.observe.workers import alike
+from emqlab.observe.story import alike
 from emqlab.teach import plan
 from tests.browser.problems import Problems
 

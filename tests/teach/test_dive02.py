@@ -10,7 +10,7 @@ from emqlab.teach import check, progress, sandbox
 from emqlab.teach.altered import own_text
 from emqlab.teach.cases import JOB
 from emqlab.teach.exercises import EXERCISES
-from emqlab.teach.exercises.dive02 import FILE
+from emqlab.teach.exercises.two_lines import FILE
 from emqlab.teach.verdict import Verdict
 
 LINES = own_text(FILE).splitlines()

@@ -8,9 +8,8 @@ import pytest
 
 import emqlab
 import emqlab_widgets as widgets
-from emqlab.observe.workers import alike
+from emqlab.observe.story import agreement, alike, drawn
 from emqlab.teach import plan
-from emqlab_widgets import timespace
 
 MINE = "A-claims@0 A-stalls@1 sweep@7 A-completes@8.5 B-claims@9"
 
@@ -125,7 +124,7 @@ def test_where_the_executors_part_each_is_drawn(lab: emqlab.Lab) -> None:
     assert ("completes, refused" in words(verbs[1]), "completes, done" in words(scripts[1])) == (True, True)
     assert verbs[0].startswith("The verbs: ")
     assert scripts[0].startswith("The scripts: ")
-    assert timespace.agreement(stage.recording) == "The scripts and the verbs part here: each has its own diagram."
+    assert agreement(stage.recording) == "The scripts and the verbs part here: each has its own diagram."
 
 
 def test_a_worker_that_never_gives_up_is_drawn_to_the_end(lab: emqlab.Lab) -> None:
@@ -150,5 +149,5 @@ def test_the_texts_are_the_same_each_time(lab: emqlab.Lab) -> None:
 def test_one_column_needs_no_agreement(lab: emqlab.Lab) -> None:
     """There is nobody to agree with."""
     recording = plan.recorded(lab, plan.parse(MINE), 6_000, executors=("native",))
-    assert timespace.agreement(recording) == ""
-    assert timespace.drawn(recording) == [0]
+    assert agreement(recording) == ""
+    assert drawn(recording) == [0]

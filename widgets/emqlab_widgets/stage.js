@@ -460,7 +460,7 @@ function span(rec, all) {
   const last = Math.max(1000, ...all.flat().map((m) => m.clock - rec.now_ms));
   return [-last / 16, last * 1.18];
 }
-const step5 = (ms) => [1, 2, 5, 10, 20, 60].map((s) => s * 1000).find((one) => ms / one <= 12) ?? 120000;
+const tickOver = (ms) => [1, 2, 5, 10, 20, 60].map((s) => s * 1000).find((one) => ms / one <= 12) ?? 120000;
 
 /** The labels of one lane in rows: each goes into the first row where it meets no other. */
 function stacked(labels) {
@@ -505,7 +505,7 @@ function drawTime(svg, rec, ms, i, left, W, view) {
   const floor = lane.B + 16 + pitch * rows.B, H = floor + 22, cls = (n) => (view.plan ? "" : n >= i ? "later" : n === i - 1 ? "here" : "");
   const spotY = (m) => lane[m.who] + (m.who === "B" ? 1 : -1) * (m.who === "server" ? 24 + m.row * high : 20 + m.row * pitch);
   let back = "", front = "";
-  const tick = step5(view.axis[1] - view.axis[0]);
+  const tick = tickOver(view.axis[1] - view.axis[0]);
   for (let t = 0; t <= view.axis[1]; t += tick)
     back += `<path class="rail tick" d="M${x(rec.now_ms + t)} ${lane.A}V${floor}"/>${x(rec.now_ms + t) > W - 12 ? "" : `<text class="small" text-anchor="middle" x="${x(rec.now_ms + t)}" y="${floor + 14}">${t / 1000}${t ? "" : " s"}</text>`}`;
   for (const [n, y] of Object.entries(lane))

@@ -1,4 +1,4 @@
-"""Two workers and one server as one small drawing: a self-contained SVG, and the same story as a sentence.
+"""Two workers and one server as one small drawing: a self-contained SVG, a column of events as a time-space diagram.
 
 It shows the end of a run that was told by who did what (``emqlab.observe.workers``), for readers without the live
 widget, whose diagram ``stage.js`` draws by the same rules. The same recording always gives the same bytes.
@@ -9,37 +9,38 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from itertools import pairwise
 
 from emqlab.observe.moments import Moment, Recording, moments, place
-from emqlab.observe.walk import OTHER_CLIENT, Frame
-from emqlab.observe.workers import alike, ending
+from emqlab.observe.story import Event, events
 from emqlab_widgets.picture import INK, JOB, LINE, NO, PEN, QUIET, printable
 
 WIDTH, LEFT, LETTER, SLANT = 900, 104, 6.1, 11
-WORKERS = ("A", "B")
 TICKS = (1, 2, 5, 10, 20, 60)
 
 
 @dataclass(slots=True)
 class _Mark:
-    """One event: where it is, whose, what it says, and in which row of labels."""
+    """One event where it is drawn: to which side its label goes, and in which row of labels."""
 
+    event: Event
     x: float
-    who: str
-    number: int
-    word: str
-    end: str
-    frame: Frame
-    claimed: bool
     flip: bool = False
     row: int = 0
 
     @property
+    def who(self) -> str:
+        """Whose lane it is on."""
+        return self.event.by
+
+    @property
+    def words(self) -> str:
+        """Its label."""
+        return f"{self.event.deed}, {self.event.ending}" if self.event.ending else self.event.deed
+
+    @property
     def size(self) -> float:
-        """How wide its label is."""
-        deed = self.word.removeprefix("A ").removeprefix("B ") if self.who != "server" else self.word
-        return LETTER * (len(deed) + (len(self.end) + 2 if self.end else 0))
+        """How wide its label is, in px."""
+        return LETTER * len(self.words)
 
 
 @dataclass(slots=True)
@@ -59,7 +60,6 @@ class _Drawing:
     lanes: dict[str, float] = field(default_factory=dict)
     marks: list[_Mark] = field(default_factory=list)
     beliefs: list[_Belief] = field(default_factory=list)
-    out: list[str] = field(default_factory=list)
 
     def x(self, clock: float) -> float:
         """Where a time is, in px from the left; ``clock`` in ms since 1970."""
@@ -72,61 +72,13 @@ class _Drawing:
         return self.x(self.ms[-1].clock)
 
 
-def told(recording: Recording) -> bool:
-    """Whether the recording says who did what: only then is there a diagram."""
-    found = {frame.get("by") for executor in recording["executors"] for frame in executor["frames"]}
-    return bool(found - {None, OTHER_CLIENT})
-
-
-def drawn(recording: Recording) -> list[int]:
-    """Which executors have a diagram: the native one for all while they are answered alike, else each."""
-    natives = [k for k, executor in enumerate(recording["executors"]) if executor["kind"] == "native"]
-    main = natives[0] if natives else 0
-    every = range(len(recording["executors"]))
-    return [main] if alike(recording) else [main, *(k for k in every if k != main)]
-
-
-def agreement(recording: Recording) -> str:
-    """Whether the executors were answered alike, in one sentence; empty for a single one."""
-    titles = [executor["title"] for executor in recording["executors"]]
-    if len(titles) == 1:
-        return ""
-    names = " and ".join(titles)
-    names = names[:1].upper() + names[1:]
-    if alike(recording):
-        return f"{names} give the same answers here; drawn: {titles[drawn(recording)[0]]}."
-    return f"{names} part here: each has its own diagram."
-
-
-def story(recording: Recording, which: int) -> str:
-    """Who did what when, and what came of it, in one sentence: executor ``which`` of the recording."""
-    title, ms = recording["executors"][which]["title"], moments(recording)[which]
-    parts = [
-        f"at {round((m.clock - recording['now_ms']) / 1000, 1):g} s {_deed(mark)}"
-        for m, mark in zip([m for m in ms if m.frame], _marks(recording, ms), strict=True)
-    ]
-    return printable(f"{title[:1].upper()}{title[1:]}: {'; '.join(parts)}.")
-
-
-def _deed(mark: _Mark) -> str:
-    token = mark.frame.get("token")
-    if mark.word.endswith("claims"):
-        return f"{mark.word} and gets {f'token {token}' if mark.claimed else 'nothing'}"
-    if mark.end and token is None:
-        return f"{mark.who} has no token to complete with"
-    if mark.end:
-        return f"{mark.word} with token {token}: {mark.end}"
-    return f"{mark.word} comes" if mark.word == "the sweep" else mark.word
-
-
 def diagram(recording: Recording, which: int) -> str:
     """The diagram of executor ``which``, after the last step; the answer is the text of an SVG document."""
     columns = moments(recording)
     last = max(1000.0, *(float(m.clock - recording["now_ms"]) for ms in columns for m in ms))
     it = _Drawing(recording, columns[which], (-last / 16, last * 1.18))
-    it.marks = _marks(recording, it.ms)
+    it.marks = [_Mark(event, it.x(event.clock)) for event in events(recording, it.ms)]
     for mark in it.marks:
-        mark.x = it.x(mark.x)
         right = mark.x + 16 + mark.size
         crossed = mark.x < it.now and right > it.now - 4 and mark.x - mark.size > LEFT
         mark.flip = mark.who != "server" and (right > WIDTH or crossed)
@@ -143,23 +95,6 @@ def diagram(recording: Recording, which: int) -> str:
         f'<rect width="{WIDTH}" height="{height:g}" fill="#ffffff"/>'
         f"{''.join(_both(it))}{''.join(parts)}</svg>"
     )
-
-
-def _marks(recording: Recording, ms: Sequence[Moment]) -> list[_Mark]:
-    """The events of one column; ``x`` is still their clock."""
-    out = []
-    for number, (before, m) in enumerate(pairwise(ms), start=1):
-        if m.frame is None:
-            continue
-        by, word = m.frame.get("by"), recording["steps"][number - 1]["word"]
-        claimed = m.frame["phase"] == "call" and _leased(recording, m) and not _leased(recording, before)
-        who = by if by in WORKERS else "server"
-        out.append(_Mark(m.clock, who, number, word, ending(word, m.frame, claimed), m.frame, claimed))
-    return out
-
-
-def _leased(recording: Recording, m: Moment) -> bool:
-    return recording["subject"] in (m.state["sets"].get("active") or {})
 
 
 def _stack(marks: list[_Mark]) -> int:
@@ -229,20 +164,20 @@ def _workers(it: _Drawing) -> Iterator[str]:
     """The messages, and the line of a worker for as long as it believes that it holds the job."""
     held: dict[str, tuple[float, float, bool]] = {}  # since when, drawn up to where, and whether it is silent
     for mark in it.marks:
+        event, holds = mark.event, held.pop(mark.who, None)
         if mark.who == "server":
             continue
-        call, holds = mark.frame["phase"] == "call", held.pop(mark.who, None)
         if holds:
-            yield _hold(it.lanes[mark.who], holds, mark.x - SLANT if call else mark.x)
-        if not call:
-            if holds:
-                held[mark.who] = (holds[0], mark.x, True)
-            continue
-        if holds:
+            yield _hold(it.lanes[mark.who], holds, mark.x - SLANT if event.sent else mark.x)
+        if event.sent:
+            yield _message(it, mark)
+        over = event.sent and not event.kept
+        if holds and over:
             it.beliefs.append(_Belief(mark.who, holds[0], mark.x))
-        if mark.claimed:
+        if event.claimed:
             held[mark.who] = (mark.x, mark.x + SLANT, False)
-        yield _message(it, mark)
+        elif holds and not over:
+            held[mark.who] = (holds[0], mark.x + (SLANT if event.sent else 0), not event.sent)
     for who, holds in held.items():
         yield _hold(it.lanes[who], holds, it.now)
         it.beliefs.append(_Belief(who, holds[0], it.now))
@@ -256,7 +191,7 @@ def _hold(y: float, holds: tuple[float, float, bool], end: float) -> str:
 def _message(it: _Drawing, mark: _Mark) -> str:
     y, down = it.lanes[mark.who], 1 if mark.who == "A" else -1
     edge = it.lanes["server"] - 7 * down
-    back = f'stroke="{NO}" stroke-dasharray="4 3"' if mark.end == "refused" else f'stroke="{INK}"'
+    back = f'stroke="{NO}" stroke-dasharray="4 3"' if mark.event.ending == "refused" else f'stroke="{INK}"'
     x, dy = mark.x, edge - y
     return (
         f'<path d="M{x - SLANT:g} {y:g}l{SLANT} {dy:g}m-5 {-5 * down}l5 {5 * down}l2 {-7 * down}" fill="none"'
@@ -269,21 +204,18 @@ def _message(it: _Drawing, mark: _Mark) -> str:
 def _labels(it: _Drawing) -> Iterator[str]:
     """At each event its number, its deed and what came of it, and the token's seal on the worker's line."""
     for mark in it.marks:
-        bad, server = mark.end == "refused", mark.who == "server"
+        bad, server = mark.event.ending == "refused", mark.who == "server"
         y = it.lanes[mark.who] + (1 if mark.who == "B" else -1) * (24 + 36 * mark.row if server else 20 + 22 * mark.row)
         line = NO if bad else INK
         yield f'<circle cx="{mark.x:g}" cy="{y:g}" r="9" fill="#ffffff" stroke="{line}"/>'
-        yield _text(mark.x, y + 4, str(mark.number), INK, "middle", 11)
-        deed = mark.word if server else mark.word.removeprefix(f"{mark.who} ")
-        words = f"{deed}, {mark.end}" if mark.end else deed
+        yield _text(mark.x, y + 4, str(mark.event.number), INK, "middle", 11)
         anchor, shift = ("middle", 0) if server else ("end", -14) if mark.flip else ("start", 14)
         yield _text(
-            mark.x + shift, y - 15 if server else y + 4, words, line, anchor, weight="bold" if bad else "normal"
+            mark.x + shift, y - 15 if server else y + 4, mark.words, line, anchor, weight="bold" if bad else "normal"
         )
-        token = mark.frame.get("token")
-        if token is not None:
-            x = mark.x + (SLANT if mark.claimed else -SLANT)
-            yield _seal(x, it.lanes[mark.who], str(token), bad)
+        if mark.event.token is not None:
+            x = mark.x + (SLANT if mark.event.claimed else -SLANT)
+            yield _seal(x, it.lanes[mark.who], mark.event.token, bad)
 
 
 def _seal(x: float, y: float, token: str, bad: bool) -> str:

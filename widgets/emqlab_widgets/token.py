@@ -38,7 +38,7 @@ def token(lab: Lab | None = None, choice: Mapping[str, str] | None = None, predi
                 "kind": "radio",
                 "options": [(name, _TOKENS.get(name, name)) for name in TOKENS],
             },
-            {"name": "row", "label": "to a row", "options": [(name, _ROWS[name], ROWS[name][0]) for name in ROWS]},
+            {"name": "row", "label": "to a row", "kind": "radio", "options": [(name, _ROWS[name]) for name in ROWS]},
         ],
         record=lambda picked: record(where, case_of(picked), subject=JOB),
         predict=_questions if predict else None,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from emqlab.observe import story
 from emqlab.observe.moments import (
     Frame,
     Moment,
@@ -27,8 +28,8 @@ from emqlab.observe.moments import (
     verdict,
 )
 from emqlab.teach.predict import Question, answer, deciding, reason
-from emqlab_widgets import timespace
 from emqlab_widgets.picture import alt, picture, printable
+from emqlab_widgets.timespace import diagram
 
 WIDTH = 110
 CELL = 'style="text-align:left;vertical-align:top;padding:2px 12px 2px 0"'
@@ -118,10 +119,10 @@ def _run(shown: Shown) -> str:
     recording, columns = shown.recording, moments(shown.recording, whole=True)
     out = [f"<p>{_safe(recording['about'])}</p>"] if recording.get("about") else []
     out += [f"<p><b>≠ {number}</b> {_safe(sentence)}</p>" for number, sentence in shown.differs]
-    if timespace.told(recording):
-        out.append(f"<p>{_safe(timespace.agreement(recording))}</p>")
-        for which in timespace.drawn(recording):
-            out.append(_image(timespace.story(recording, which), timespace.diagram(recording, which)))
+    if story.told(recording):
+        out.append(f"<p>{_safe(story.agreement(recording))}</p>")
+        for which in story.drawn(recording):
+            out.append(_image(story.story(recording, which), diagram(recording, which)))
     out.append(_image(alt(shown.title, recording), picture(recording)))
     out.append(_table(f"{shown.title}. After the last step.", recording, _ledger_rows(recording, columns)))
     out.append(_table("What was sent, in order.", recording, _trace_rows(recording, columns), first="step"))
@@ -186,9 +187,9 @@ def text(shown: Shown) -> str:
         out += ["", "The run:", *differs]
     else:
         out += [*differs, "", "The run:"]
-    if timespace.told(recording):
-        out += [timespace.agreement(recording)] if timespace.agreement(recording) else []
-        out += [timespace.story(recording, which) for which in timespace.drawn(recording)]
+    if story.told(recording):
+        out += [story.agreement(recording)] if story.agreement(recording) else []
+        out += [story.story(recording, which) for which in story.drawn(recording)]
     for executor, ms in zip(recording["executors"], columns, strict=True):
         out.append(f"{executor['title']} ({executor['kind']}): {_where(recording, ms)}")
         out.append(f"  answer: {_short(reply_text(ms[-1].said, recording)) or 'none'}")

@@ -4,7 +4,19 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 
 from emqlab.teach.cases.happy import extend, extends
-from emqlab.teach.cases.steps import JOB, PAYLOAD, CaseJson, StepJson, case, put_in, row
+from emqlab.teach.cases.steps import (
+    JOB,
+    CaseJson,
+    StepJson,
+    advance,
+    case,
+    claim,
+    complete,
+    enqueue,
+    put_in,
+    row,
+    sweep,
+)
 
 #: What is presented, by a name for it -> the text that is sent, as it is.
 TOKENS: Mapping[str, str] = {"1": "1", "2": "2", "3": "3", "02": "02", "2-and-a-space": "2 ", "empty": ""}
@@ -50,23 +62,47 @@ def fence(verb: str, token: str, held: str = "leased") -> CaseJson:
     )
 
 
-#: Hazards, each a story of calls that are answered (SPEC 7).
-REUSED: CaseJson = case(
-    "fence/an-id-again",
-    "a job is completed, another is added under its id, and the first worker's token fits it",
-    [],
-    [
-        {"verb": "enqueue", "id": JOB, "payload": PAYLOAD},
-        {"verb": "claim", "lease_ms": "30000"},
-        {"verb": "complete", "id": JOB, "token": "1"},
-        {"verb": "enqueue", "id": JOB, "payload": "milk"},
-        {"verb": "claim", "lease_ms": "30000"},
-        {"verb": "complete", "id": JOB, "token": "1"},
-    ],
-)
+_LOST = (claim(5_000), advance(6_000), sweep(2))
+#: What becomes of a first worker that comes late with token 1, by what has happened to its job since (SPEC 7).
+LATE: Mapping[str, CaseJson] = {
+    "swept and claimed again": case(
+        "late/claimed-again",
+        "its lease ran out, and another worker has claimed the job",
+        [],
+        [enqueue(), *_LOST, claim(), complete(1)],
+        8,
+    ),
+    "swept, not claimed again": case(
+        "late/not-claimed-again",
+        "its lease ran out, and nobody has claimed the job since",
+        [],
+        [enqueue(), *_LOST, complete(1)],
+    ),
+    "done, and its id used again": case(
+        "late/id-again",
+        "another worker has completed the job, and a new one under the same id has been claimed",
+        [],
+        [enqueue(), *_LOST, claim(), complete(2), {**enqueue(), "payload": "milk"}, claim(), complete(1)],
+    ),
+    "put back from an older copy": case(
+        "late/older-copy",
+        "the queue was put back to a copy from before the claim, and another worker has claimed the job",
+        [],
+        [
+            enqueue(),
+            claim(),
+            {"command": ["ZREM", "{p}active", JOB]},
+            {"command": ["DEL", f"{{p}}job:{JOB}"]},
+            {"command": row("pending", 0)},
+            {"command": put_in("pending", "0")},
+            claim(),
+            complete(1),
+        ],
+    ),
+}
 
 
 def every() -> Iterator[CaseJson]:
     """All cases of this file."""
     yield from (fence(*one) for one in product(READERS, TOKENS, ROWS))
-    yield REUSED
+    yield from LATE.values()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
@@ -16,18 +15,17 @@ from emqlab.teach.altered import (
     Copy,
     altered,
     caught_told,
-    copy_of,
     happy_path,
     hunt,
     named,
     opened,
-    own_text,
-    reply_told,
     run_of,
+    told_of,
 )
-from emqlab.teach.answers import kind, no, sent, verb_steps, yes
+from emqlab.teach.answers import kind, no, yes
 from emqlab.teach.cases.fence import CURRENT, READERS, TOKENS, fence
 from emqlab.teach.exercises.exercise import Exercise
+from emqlab.teach.exercises.two_lines import two_lines
 from emqlab.teach.verdict import Verdict
 
 # ---------------------------------------------------------------- 02-1: silent for longer than its lease, and done
@@ -125,90 +123,6 @@ def _not_taken_back(told: dict[str, Any], columns: Mapping[str, Frames]) -> Verd
     return None
 
 
-# ---------------------------------------------------------------- 02-2: the two lines that do it
-
-FILE = "complete.lua"
-_LOCAL = re.compile(r"(\s*local \w+ = ).*")
-STALE = "1"
-
-
-def two_lines(lab: Lab, answer: Any) -> Verdict:
-    """Two lines of ``complete.lua``, by number or as texts: with either out of action a stale token gets through."""
-    lines = own_text(FILE).splitlines()
-    found = _numbers(answer, lines)
-    if isinstance(found, Verdict):
-        return found
-    for number in found:
-        why = _needless(lab, lines, number)
-        if why is not None:
-            return why
-    first, second = (lines[number - 1].strip() for number in sorted(found))
-    return yes(
-        f"{first} fetches what the row says, and {second} compares. Blind either, and a stale token gets through."
-    )
-
-
-def _numbers(answer: Any, lines: list[str]) -> list[int] | Verdict:
-    """Which two lines an answer names, counted from 1."""
-    if isinstance(answer, str | bytes | dict) or not isinstance(answer, Iterable):
-        return no(f"The answer is two lines of {FILE}, by their numbers or as texts, not {kind(answer)}.")
-    given = list(answer)
-    found: list[int] = []
-    for each in given:
-        told = each.strip() if isinstance(each, str) else each
-        at = [number for number, line in enumerate(lines, 1) if line.strip() == told]
-        if isinstance(each, str) and len(at) != 1:
-            many = "no line like" if not at else f"{len(at)} lines like"
-            return no(f"{FILE} has {many} {told[:60]!r}; give the line's number.", field=FILE)
-        if not isinstance(each, str) and (isinstance(each, bool) or not isinstance(each, int)):
-            return no(f"A line is a number or its text, not {kind(each)}.", field=FILE)
-        if isinstance(each, int) and not 1 <= each <= len(lines):
-            return no(f"{FILE} has the lines 1 to {len(lines)}, and no line {each}.", field=FILE)
-        found += at if isinstance(each, str) else [each]
-    if len(set(found)) != 2 or len(found) != 2:
-        got = f"{len(set(found))} line{'s' if len(set(found)) != 1 else ''}"
-        return no(f"Two lines are asked for, and this is {got}.", field=FILE, expected="2 lines", got=got)
-    return found
-
-
-def _blinded(lines: list[str], number: int) -> Iterator[tuple[str, str]]:
-    """The script with one line put out of action: left out; a local's set to what the worker has sent."""
-    before, line, after = lines[: number - 1], lines[number - 1], lines[number:]
-    yield f"Without line {number}", "\n".join([*before, *after])
-    local = _LOCAL.fullmatch(line)
-    if local:
-        yield f"With line {number} made {local[1].strip()} token", "\n".join([*before, f"{local[1]}token", *after])
-
-
-def _needless(lab: Lab, lines: list[str], number: int) -> Verdict | None:
-    """Why a line is none of the two: without it a stale token is still refused, or the current one is refused too."""
-    said: Verdict | None = None
-    for how, text in _blinded(lines, number):
-        try:
-            copy = copy_of(FILE, text)
-        except ValueError as error:
-            said = said or no(f"{how} it is no script any more: {error}.", field=f"line {number}")
-            continue
-        with opened(copy) as changed:
-            current, stale = (run_of(changed, "scripted", fence("complete", token)) for token in (CURRENT, STALE))
-        if reply_told(current.replies[0]) != "1":
-            said = said or _said(lab, current, f"{how} not even the current token completes.")
-        elif reply_told(stale.replies[0]) != "1":
-            said = _said(
-                lab, stale, f"{how} a stale token is refused as before: it is not this line that keeps it out."
-            )
-        else:
-            return None
-    return said
-
-
-def _said(lab: Lab, run: Run, why: str, expected: str = "1") -> Verdict:
-    """A verdict on the one call of an untraced run; what was sent is what the lab's own text is sent."""
-    own = run_of(lab, run.executor, run.case)  # type: ignore[arg-type]
-    command = sent(verb_steps(own)[0], own)
-    return no(why, command=command, field="reply", expected=expected, got=reply_told(run.replies[0]))
-
-
 # ---------------------------------------------------------------- 02-3: break it, and be caught
 
 
@@ -230,7 +144,7 @@ def broken(lab: Lab, answer: Any) -> Verdict:
         assert refused is not None
         tried = ", ".join(_shown(name) for name in TOKENS if name != CURRENT)
         why = f"The happy path holds, and so does the fence: none of the tokens {tried} gets past your {copy.file}."
-        return _said(lab, refused, why, "an answer")
+        return told_of(lab, refused, why, "an answer")
     caught = hunt(copy)
     through = f"Token {passed} gets past your {copy.file}, on a row whose attempts is {CURRENT}."
     if caught.after is None:
