@@ -18,7 +18,8 @@ from emqlab.transitions import PLAIN, Call, Values
 class Told:
     """One command an executor ran inside a transition.
 
-    ``phase`` is read, guard, write, or host (a read in its own round trip); ``line`` is the line of the file that ran.
+    ``phase`` is read, guard, write, or host (a read in its own round trip); or world, for what another client sent
+    while the transition was on its way. ``line`` is the line of the file that ran.
     """
 
     phase: str
@@ -34,6 +35,16 @@ class Traced:
     sent: tuple[bytes, ...]
     told: tuple[Told, ...] = field(default=())
     reply: Any = None
+
+
+#: What happens while a transition is on its way: it has left its host, and the server has not seen it. Each command
+#: of another client, as it is told.
+Meanwhile = Callable[[], Sequence[Told]]
+
+
+def _nothing() -> Sequence[Told]:
+    """Nobody else is there."""
+    return ()
 
 
 class Executor(ABC):
@@ -59,13 +70,18 @@ class Executor(ABC):
             return self._send(*call.plain())
         return self._perform(call)
 
-    def trace(self, call: Call) -> Traced:
-        """Perform one transition and tell every command the server ran inside it, with the same effects."""
+    def trace(self, call: Call, meanwhile: Meanwhile = _nothing) -> Traced:
+        """Perform one transition and tell every command the server ran inside it, with the same effects.
+
+        ``meanwhile`` is called once, when the host has looked at all it looks at and is about to send the transition;
+        never for one that is not sent.
+        """
         if call.verb in PLAIN:
             command = tuple(call.plain())
+            told = tuple(meanwhile())
             reply = self._send(*command)
-            return Traced(command, (Told("write", command, reply),), reply)
-        return self._trace(call)
+            return Traced(command, (*told, Told("write", command, reply)), reply)
+        return self._trace(call, meanwhile)
 
     def perform_each(self, calls: Sequence[Call]) -> list[Any]:
         """Perform many transitions, each on a queue of its own, in few round trips; the replies in their order.
@@ -78,7 +94,7 @@ class Executor(ABC):
     def _perform(self, call: Call) -> Any: ...
 
     @abstractmethod
-    def _trace(self, call: Call) -> Traced: ...
+    def _trace(self, call: Call, meanwhile: Meanwhile) -> Traced: ...
 
     def _send(self, *command: bytes | int) -> Any:
         try:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 import redis
 
 from emqlab import choice, errors, ids, keys
-from emqlab.executor import Executor, Traced
+from emqlab.executor import Executor, Meanwhile, Traced
 from emqlab.native.embedded import COMMANDS
 from emqlab.native.executor import NativeExecutor
 from emqlab.observe.case import Case
@@ -50,14 +50,14 @@ class MissingNative(Executor):
         """Raise NativeMissing."""
         raise NativeMissing(self.why)
 
-    def trace(self, call: Call) -> NoReturn:
+    def trace(self, call: Call, meanwhile: Meanwhile | None = None) -> NoReturn:
         """Raise NativeMissing."""
         raise NativeMissing(self.why)
 
     def _perform(self, call: Call) -> Any:
         raise NativeMissing(self.why)
 
-    def _trace(self, call: Call) -> Traced:
+    def _trace(self, call: Call, meanwhile: Meanwhile) -> Traced:
         raise NativeMissing(self.why)
 
 

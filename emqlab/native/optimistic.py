@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import redis
 
 from emqlab import errors, keys
-from emqlab.executor import Executor, Told, Traced
+from emqlab.executor import Executor, Meanwhile, Told, Traced
 from emqlab.native import texts
 from emqlab.native.host import Refusal, Value
 from emqlab.native.line import Command, Known, Line, refusal_of
@@ -224,13 +224,14 @@ class OptimisticExecutor(Executor):
     def _perform(self, call: Call) -> Any:
         return self._call(call, None)
 
-    def _trace(self, call: Call) -> Traced:
+    def _trace(self, call: Call, meanwhile: Meanwhile) -> Traced:
         command = TRANSITIONS[call.verb].command
         if command is None:
             return Traced((), (), NotSent(call.verb))
+        between = tuple(meanwhile())
         told: list[Told] = []
         reply = self._call(call, told)
-        return Traced((command.encode(), *_arguments(call)), tuple(told), reply)
+        return Traced((command.encode(), *_arguments(call)), (*between, *told), reply)
 
     def _call(self, call: Call, told: list[Told] | None) -> Any:
         name = TRANSITIONS[call.verb].command

@@ -4,19 +4,20 @@ A compiled verb tells commands and replies, not lines. The verb is a function of
 the same replies passes the same lines, on every host.
 """
 
+import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from emqlab.executor import Told
 from emqlab.native.host import Refusal
-from emqlab.native.verbs import VERBS
+from emqlab.native.verbs import VERBS, Verb
 from emqlab.replies import ErrorReply
 
 
 class _Replay:
-    """A Host whose answers are a recorded trace."""
+    """A Host whose answers are a recorded trace; ``file`` is where the verb's own lines are."""
 
     def __init__(self, file: str, told: Sequence[Told], run_id: bytes) -> None:
         self._run_id = run_id
@@ -65,14 +66,19 @@ class _Replay:
         return frame.f_lineno
 
 
-def with_lines(command: Sequence[bytes], entries: Sequence[Sequence[Any]], run_id: bytes) -> tuple[Told, ...]:
+def with_lines(
+    command: Sequence[bytes],
+    entries: Sequence[Sequence[Any]],
+    run_id: bytes,
+    verbs: Mapping[str, Verb] = VERBS,
+) -> tuple[Told, ...]:
     """EMQ.TRACE's entries ``[phase, command…, reply]`` as Told, each with its line in the verb's file.
 
-    ``run_id`` is the epoch in force when the verb ran: a sweep's verdicts depend on it.
+    ``run_id`` is the epoch in force when the verb ran: a sweep's verdicts depend on it. ``verbs`` are those that ran.
     """
     told = [Told(entry[0].decode(), tuple(entry[1:-1]), entry[-1]) for entry in entries]
-    verb = VERBS[command[0].decode()]
-    replay = _Replay(verb.__code__.co_filename, told, run_id)
+    verb = verbs[command[0].decode()]
+    replay = _Replay(inspect.unwrap(verb).__code__.co_filename, told, run_id)
     with suppress(Refusal):
         verb(replay, list(command[1:]))
     return tuple(Told(one.phase, one.command, one.reply, line) for one, line in zip(told, replay.lines, strict=True))

@@ -15,7 +15,7 @@ from emqlab.observe.state import State, reply_of, state_of
 from emqlab.observe.subject import subject_of
 from emqlab.observe.trace import Detail, Frame, frames
 from emqlab.observe.walk import merge
-from emqlab.observe.words import rank_of, short, shown
+from emqlab.observe.words import ANSWER, rank_of, short, shown
 from emqlab.transitions import PLAIN, TRANSITIONS
 
 if TYPE_CHECKING:
@@ -43,12 +43,16 @@ class Column:
     """One column: its name, the executor that runs it, and its own ``when`` (the case's, unless given).
 
     ``differs`` are the divergences that a case with this ``when`` shows, where they are not those of the case.
+    ``lab`` is where it runs, if not where the others do: one with changed scripts or verbs, its clock and epoch the
+    same. ``left_out`` says, in a sentence, why it is not run at all: then nothing is sent, and the column says so.
     """
 
     name: str
     executor: str
     when: Sequence[Mapping[str, Any]] | None = None
     differs: Sequence[int] | None = None
+    lab: "Lab | None" = None
+    left_out: str = ""
 
 
 def record(
@@ -62,25 +66,36 @@ def record(
     detail: Detail = "commands",
     axis: tuple[int, int] | None = None,
     titles: Mapping[str, str] | None = None,
+    meanwhile: Sequence[Sequence[str]] = (),
+    differs: Sequence[int] | None = None,
+    about: str = "",
 ) -> dict[str, Any]:
     """Run ``case`` once a column and answer the recording: plain dicts, lists, texts and numbers.
 
     ``executors`` names the columns where ``columns`` does not. ``subject`` is the id it is about, else found in the
     case; ``code`` its link (the case's name unless given); ``axis`` the ms around ``now_ms`` that the rails show, else
     wide enough for every score and clock; ``titles`` replaces columns' titles. ``detail="calls"`` tells one frame a
-    transition. ``run_id`` is the epoch at the beginning; where a server restarts anew for each column, a later column's
-    epochs go by the names that the first one's have, so that the same epoch of a case is the same text. Raises BadCase,
-    CannotRecord, ValueError (no column, or two of one name), ServerLost.
+    transition. ``meanwhile`` is what a second client sends while the last transition is on its way (``run_case``); a
+    case file can't say that, so ``differs`` may name the divergences that this run shows and the case alone does not,
+    and ``about`` may be a sentence of its own. ``run_id`` is the epoch at the beginning; where a server restarts anew
+    for each column, a later column's epochs go by the names that the first one's have, so that the same epoch of a
+    case is the same text. Raises BadCase, CannotRecord, ValueError (no column, or two of one name), ServerLost.
     """
     case = _checked(case, executors, detail, axis)
     source = dict(case.source)
     chosen = list(columns) if columns is not None else [Column(name, name) for name in executors]
     _check(chosen)
-    runs = [_run(lab, source, column) for column in chosen]
-    first = runs[0]
-    about = _subject(subject, first.case, runs)
-    told = [frames(run, subject=about, detail=detail) for run in runs]
+    runs = [None if column.left_out else _run(lab, source, column, meanwhile) for column in chosen]
+    made = [run for run in runs if run is not None]
+    first = made[0]
+    job = _subject(subject, first.case, made)
+    told = [
+        _left_out(column) if run is None else frames(run, subject=job, detail=detail, changed=column.lab is not None)
+        for column, run in zip(chosen, runs, strict=True)
+    ]
+    ran = [one for one, run in zip(told, runs, strict=True) if run is not None]
     steps, ids = _steps(told)
+    more = {**({} if differs is None else {"differs": list(differs)}), **({"about": about} if about else {})}
     return {
         "v": VERSION,
         "code": code if code is not None else first.case.name,
@@ -88,17 +103,18 @@ def record(
         "queue": shown(first.case.queue),
         "now_ms": first.now_ms,
         "run_id": first.epochs[0],
-        "subject": shown(about),
-        "axis": list(axis) if axis is not None else _axis(runs, told),
+        "subject": shown(job),
+        "axis": list(axis) if axis is not None else _axis(made, ran),
         "before": state_of(first.before, first.case.queue),
         "steps": steps,
         "executors": [
             _renamed(
                 _executor(column, run, [frame.json(step) for frame, step in zip(mine, names, strict=True)], titles),
-                dict(zip(run.epochs, first.epochs, strict=False)),
+                dict(zip(run.epochs if run else (), first.epochs, strict=False)),
             )
             for column, run, mine, names in zip(chosen, runs, told, ids, strict=True)
         ],
+        **more,
     }
 
 
@@ -121,16 +137,26 @@ def _check(columns: Sequence[Column]) -> None:
         raise ValueError("a recording needs at least one column")
     if len(set(names)) != len(names):
         raise ValueError(f"two columns of one name: {', '.join(names)}")
+    if all(column.left_out for column in columns):
+        raise ValueError("a recording needs at least one column that is run")
 
 
-def _run(lab: "Lab", source: Mapping[str, Any], column: Column) -> Run:
+def _run(lab: "Lab", source: Mapping[str, Any], column: Column, meanwhile: Sequence[Sequence[str]]) -> Run:
+    lab = column.lab or lab
     mine = dict(source) if column.when is None else {**source, "when": [dict(step) for step in column.when]}
     lab.executor(column.executor)  # type: ignore[arg-type]
     server, executors = lab.bench()
-    run = run_case(server, executors, parse_case(mine), column.executor, traced=True)
+    run = run_case(server, executors, parse_case(mine), column.executor, traced=True, meanwhile=meanwhile)
     if isinstance(run, Skipped):
         raise CannotRecord(f"{run.case.name}: {run.why}")
     return run
+
+
+def _left_out(column: Column) -> list[Frame]:
+    """The only frame of a column that is not run."""
+    return [
+        Frame("reply", "reply", column.left_out, ANSWER, at=0, reply={"unsupported": "on this server"}),
+    ]
 
 
 def _subject(given: str | bytes | None, case: Case, runs: Iterable[Run]) -> bytes:
@@ -196,8 +222,14 @@ def _renamed(told: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     return renamed
 
 
-def _executor(column: Column, run: Run, told: list[dict[str, Any]], titles: Mapping[str, str] | None) -> dict[str, Any]:
+def _executor(
+    column: Column, run: Run | None, told: list[dict[str, Any]], titles: Mapping[str, str] | None
+) -> dict[str, Any]:
     native = column.executor == "native"
+    if run is None:
+        kind, title = "native" if native else "script", (titles or {}).get(column.name) or column.name
+        answer = told[-1]["reply"]
+        return {"name": column.name, "kind": kind, "title": title, "call": [], "frames": told, "reply": answer}
     verbs = [done for done in run.trace if done.step.verb is not None]
     sent = verbs[0].traced.sent if len(verbs) == 1 and verbs[0].traced else ()
     out: dict[str, Any] = {

@@ -1,13 +1,13 @@
 """Runs one case on one executor (SPEC 8)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import redis
 
 from emqlab import errors
-from emqlab.executor import Executor, Traced
+from emqlab.executor import Executor, Told, Traced
 from emqlab.observe.case import Case, Step, World, substitute
 from emqlab.observe.snapshot import Snapshot, snapshot_json, take
 from emqlab.replies import ERROR_REPLIES, ErrorReply, Json, ask, ask_all, error_reply, reply_json
@@ -88,12 +88,14 @@ def run_case(
     *,
     traced: bool = True,
     before: bool = True,
+    meanwhile: Sequence[Sequence[str]] = (),
 ) -> Run | Skipped:
     """Run ``case`` on one executor, on an empty queue of its own.
 
     ``traced`` keeps every command run inside a transition; ``before`` the state after ``given``. Both cost time and
-    change nothing. Raises ServerLost when the server went away, CannotRun when a user's server holds something where
-    the case would be run.
+    change nothing. ``meanwhile`` are the commands of a second client (as in ``given``) that reach the server while the
+    last transition is on its way there, after its host's own look; they need a traced run. Raises ServerLost when the
+    server went away, CannotRun when a user's server holds something where the case would be run.
     """
     why = _cannot(server, case)
     if why:
@@ -103,7 +105,7 @@ def run_case(
             server.admit(case.queue, *_sent(case))
         except CannotRun as error:
             return Skipped(case, executor, server.name, str(error))
-        running = _Running(server, executors[executor], case, traced)
+        running = _Running(server, executors[executor], case, traced, meanwhile)
         server.begin_case(case.queue)
         try:
             return running.run(before)
@@ -139,6 +141,7 @@ class _Running:
     executor: Executor
     case: Case
     traced: bool
+    meanwhile: Sequence[Sequence[str]] = ()
     now_ms: int = 0
     connection: Any = None
     trace: list[Done] = field(default_factory=list)
@@ -191,7 +194,8 @@ class _Running:
         if step.verb is not None:
             call = step.call(self.case.queue, self._world())
             if self.traced:
-                traced = self.executor.trace(call)
+                last = all(later.verb is None for later in self.case.when[index + 1 :])
+                traced = self.executor.trace(call, self._second_client) if last else self.executor.trace(call)
                 reply = traced.reply
             else:
                 reply = self.executor.perform(call)
@@ -207,6 +211,14 @@ class _Running:
         seen = self.traced and step.verb is None
         after = self._seen() if seen else None
         self.trace.append(Done(index, step, traced, reply, clock_ms, sent, after))
+
+    def _second_client(self) -> list[Told]:
+        """What another client does while a transition is on its way."""
+        if not self.meanwhile:
+            return []
+        with self.server.connect() as other:
+            commands = [self._substituted(tuple(command)) for command in self.meanwhile]
+            return [Told("world", command, ask(other, *command)) for command in commands]
 
     def _seen(self) -> Snapshot:
         return take(self.server.observer, self.case.queue, shared=self.server.shared)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from emqlab.observe.walk import Frame, Moment, Recording, moments
+from emqlab.observe.walk import OTHER_CLIENT, Frame, Moment, Recording, moments
 
 WORKERS = ("A", "B")
 
@@ -41,7 +41,8 @@ class Event:
 
 def told(recording: Recording) -> bool:
     """Whether the recording says who did what: only then is there a story."""
-    return any("by" in frame for executor in recording["executors"] for frame in executor["frames"])
+    found = {frame.get("by") for executor in recording["executors"] for frame in executor["frames"]}
+    return bool(found - {None, OTHER_CLIENT})
 
 
 def events(recording: Recording, ms: Sequence[Moment]) -> list[Event]:

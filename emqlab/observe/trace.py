@@ -4,7 +4,7 @@ What a write did is not guessed: each one is made again on a private copy of the
 run ended.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from emqlab.observe.sent import called, sent_by
 from emqlab.observe.slots import touched
 from emqlab.observe.state import State, part_of, reply_of, state_of, state_patch
 from emqlab.observe.subject import subject_of
-from emqlab.observe.walk import merge
+from emqlab.observe.walk import OTHER_CLIENT, merge
 from emqlab.replies import ErrorReply
 
 __all__ = ["MEMBERS", "Detail", "Frame", "NotReproduced", "frames"]
@@ -33,16 +33,20 @@ class NotReproduced(RuntimeError):
     """The writes of a run, made again, did not end where the run ended: its pictures would not be true."""
 
 
-def frames(run: Run, *, subject: bytes | None = None, detail: Detail = "commands") -> list[Frame]:
+def frames(
+    run: Run, *, subject: bytes | None = None, detail: Detail = "commands", changed: bool = False
+) -> list[Frame]:
     """Every frame of one traced run, in order; with ``detail="calls"`` one a verb step instead of one a command.
 
-    ``subject`` is the id whose row is called ``row``. Raises ValueError for a run without a trace, LookupError for a
-    command that the words do not know, NotReproduced when the writes do not lead from ``before`` to ``after``.
+    ``subject`` is the id whose row is called ``row``. ``changed``: other files ran than the lab's own, so a command or
+    an answer that the words do not know is told by its bare name. Raises ValueError for a run without a trace,
+    LookupError for a command that the words do not know, NotReproduced when the writes do not lead from ``before`` to
+    ``after``.
     """
     about = subject_of(run.case, [run]) if subject is None else subject
     copy = scratch()
     with copy.lock:
-        telling = _Telling(run, about, copy)
+        telling = _Telling(run, about, copy, changed)
         told = list(telling.frames())
         telling.check()
     return [_whole(telling, group) for group in _by_step(told)] if detail == "calls" else told
@@ -51,7 +55,8 @@ def frames(run: Run, *, subject: bytes | None = None, detail: Detail = "commands
 class _Telling:
     """Tells one run: the state is kept beside the frames, so that each knows what it found."""
 
-    def __init__(self, run: Run, subject: bytes, copy: Keyspace) -> None:
+    def __init__(self, run: Run, subject: bytes, copy: Keyspace, changed: bool = False) -> None:
+        self._changed = changed
         self.run = run
         self.queue = run.case.queue
         self.subject = subject
@@ -84,6 +89,9 @@ class _Telling:
         call = called(done, traced, self.run)
         member: bytes | None = None
         for place, one in enumerate(told):
+            if one.phase == "world":
+                yield self._meanwhile(done, one, told[:place])
+                continue
             own = words.member_of(one.command, self.queue, one.reply)
             member = own if own is not None else member
             at = replace(
@@ -100,7 +108,7 @@ class _Telling:
         yield Frame(
             step="reply",
             phase="reply",
-            note=words.answer(at),
+            note=self._noted(lambda: words.answer(at), "Answers so."),
             word=words.ANSWER,
             at=done.index,
             reply=reply_of(traced.reply),
@@ -108,7 +116,12 @@ class _Telling:
         )
 
     def _command(self, done: Done, told: Told, at: words.At, sent: words.Sent, own: bool) -> Frame:
-        entry, role = words.entry_of(at.verb, at.executor, told, self.queue, sent)
+        try:
+            entry, role = words.entry_of(at.verb, at.executor, told, self.queue, sent)
+        except LookupError:
+            if not self._changed:
+                raise
+            entry, role = words.stranger(told), ""
         at = replace(at, role=role)
         reads, writes = touched(told, self.queue, self.subject)
         member = ""
@@ -118,7 +131,7 @@ class _Telling:
         return Frame(
             step=entry.step,
             phase=told.phase,
-            note=words.note_of(entry, at),
+            note=self._noted(lambda: words.note_of(entry, at), f"{entry.word[:1].upper()}{entry.word[1:]}."),
             word=entry.word,
             at=done.index,
             member=member,
@@ -128,6 +141,30 @@ class _Telling:
             writes=tuple(writes),
             patch=self._written(told),
             line=told.line,
+        )
+
+    def _noted(self, note: Callable[[], str], plain: str) -> str:
+        """The note; of a changed file, which may answer and send what nobody has foreseen, the plain one if it must."""
+        try:
+            return note()
+        except (LookupError, TypeError, ValueError, AttributeError):
+            if not self._changed:
+                raise
+            return plain
+
+    def _meanwhile(self, done: Done, told: Told, before: tuple[Told, ...]) -> Frame:
+        """What another client sent while the transition was on its way: it touches nothing for this executor."""
+        step, word, note = words.came_between(told.command, told.reply, looked=bool(before))
+        return Frame(
+            step=step,
+            phase="world",
+            note=note,
+            word=word,
+            at=done.index,
+            command=tuple(words.shown(part) for part in told.command),
+            reply=reply_of(told.reply),
+            patch=self._written(replace(told, phase="write")),
+            by=OTHER_CLIENT,
         )
 
     def _row(self, member: bytes | None) -> Any:

@@ -16,6 +16,8 @@ Frame = Mapping[str, Any]
 State = Mapping[str, Any]
 
 SETS = ("pending", "active", "schedule", "dead")
+#: A frame's ``by`` for what another client sends while a transition is on its way: a part of that transition's story.
+OTHER_CLIENT = "another client"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ def merge(state: Json, patch: Json) -> Json:
 
 def of_calls(recording: Recording) -> bool:
     """Whether the frames of a recording are whole calls, so that each step has a before and after of its own."""
-    return any(f["phase"] in ("call", "world") for executor in recording["executors"] for f in executor["frames"])
+    frames = [f for executor in recording["executors"] for f in executor["frames"]]
+    return any(f["phase"] == "call" or (f["phase"] == "world" and f.get("by") != OTHER_CLIENT) for f in frames)
 
 
 def moments(recording: Recording, *, whole: bool = False) -> list[list[Moment]]:

@@ -6,7 +6,7 @@ from typing import Any
 import redis
 
 from emqlab import arguments, errors, keys
-from emqlab.executor import Executor, Told, Traced
+from emqlab.executor import Executor, Meanwhile, Told, Traced
 from emqlab.outcomes import Claimed
 from emqlab.replies import ErrorReply, NotSent
 from emqlab.scripted.looks import ADDS, CLAIMS, Wire, look, stops, wire
@@ -98,7 +98,7 @@ class ScriptedExecutor(Executor):
         asked = self._looked(call)[0] if look(call) else None
         return [] if stops(call, asked) else self._run(script, *wire(call, asked))
 
-    def _trace(self, call: Call) -> Traced:
+    def _trace(self, call: Call, meanwhile: Meanwhile) -> Traced:
         script = self._script(call)
         if script is None:
             return Traced((), (), NotSent(call.verb))
@@ -111,6 +111,7 @@ class ScriptedExecutor(Executor):
         sent = (b"EVALSHA", script.name.encode() + b".lua", b"%d" % len(sent_keys), *sent_keys, *args)
         if stops(call, asked):
             return Traced(sent, tuple(told), [])
+        told += meanwhile()
         answer = self._send(b"EVAL", script.traced, len(sent_keys), *sent_keys, *args)
         if isinstance(answer, ErrorReply):
             return Traced(sent, tuple(told), answer)

@@ -1,6 +1,7 @@
 """The other end of the sandbox: takes an answer from stdin, judges it, and says so through a pipe.
 
 ``python -m emqlab.teach.judge <exercise> <file descriptor>``; it says ``ready``, then the verdict as one line of JSON.
+In the place of an exercise ``hunt`` has the instrument look at a reader's own text, and says what it caught.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import asdict
 from emqlab.lab import open_lab
 from emqlab.teach import limits
 from emqlab.teach.exercises import EXERCISES
+from emqlab.teach.instrument import Catch, catch_text
 from emqlab.teach.sandbox import MEMORY
 from emqlab.teach.verdict import Verdict, could_not
 
@@ -28,7 +30,8 @@ def main(exercise: str, told: int) -> None:
         os.write(told, b"ready\n")
         limits.by_time = True
         try:
-            verdict = EXERCISES[exercise].judge(lab, pickle.loads(packed))
+            judge = catch_text if exercise == "hunt" else EXERCISES[exercise].judge
+            verdict = judge(lab, pickle.loads(packed))
         except Exception as error:  # whatever the reader's code does, the reader gets a sentence
             verdict = could_not(error)
         sys.stdout.flush()
@@ -44,7 +47,7 @@ def _bound() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def _say(told: int, verdict: Verdict) -> None:
+def _say(told: int, verdict: Verdict | Catch) -> None:
     line = json.dumps(asdict(verdict)).encode() + b"\n"
     while line:
         line = line[os.write(told, line) :]

@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any
 
 from emqlab.teach.verdict import Verdict
@@ -43,31 +44,39 @@ def judged(exercise: str, answer: Any) -> Verdict:
 
     What the code prints is printed here. Raises CannotSend for an answer that stays behind.
     """
+    return Verdict(**told(exercise, answer))
+
+
+def told(job: str, answer: Any) -> dict[str, Any]:
+    """What a process of its own says of ``answer``: to an exercise its verdict's fields, to ``hunt`` what was found.
+
+    A verdict's fields in any case when it came to nothing. Raises CannotSend.
+    """
     import subprocess
     import tempfile
 
     packed = _packed(answer)
-    out, told = os.pipe()
+    out, back = os.pipe()
     try:
         with tempfile.TemporaryFile() as printed:
             process = subprocess.Popen(
-                [sys.executable, "-m", "emqlab.teach.judge", exercise, str(told)],
+                [sys.executable, "-m", "emqlab.teach.judge", job, str(back)],
                 stdin=subprocess.PIPE,
                 stdout=printed,
                 stderr=subprocess.STDOUT,
-                pass_fds=[told],
+                pass_fds=[back],
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
                 start_new_session=True,
             )
-            os.close(told)
-            told = -1
+            os.close(back)
+            back = -1
             try:
-                return _verdict(process, _Lines(out), packed)
+                return _answer(process, _Lines(out), packed)
             finally:
                 _end(process)
                 _show(printed)
     finally:
-        for each in (out, told):
+        for each in (out, back):
             if each >= 0:
                 os.close(each)
 
@@ -93,7 +102,7 @@ def _packed(answer: Any) -> bytes:
         ) from error
 
 
-def _verdict(process: subprocess.Popen[bytes], answers: _Lines, packed: bytes) -> Verdict:
+def _answer(process: subprocess.Popen[bytes], answers: _Lines, packed: bytes) -> dict[str, Any]:
     assert process.stdin is not None
     with suppress(BrokenPipeError), process.stdin as sending:
         sending.write(packed)
@@ -104,7 +113,8 @@ def _verdict(process: subprocess.Popen[bytes], answers: _Lines, packed: bytes) -
         return _no(f"Your code was still running after {LIMIT_S:g} s: it was stopped.")
     if not line:
         return _no("Your code ended the process in which it was judged, before there was a verdict.")
-    return Verdict(**json.loads(line))
+    found: dict[str, Any] = json.loads(line)
+    return found
 
 
 class _Lines:
@@ -129,8 +139,8 @@ class _Lines:
         return line
 
 
-def _no(sentence: str) -> Verdict:
-    return Verdict(False, "", "", "", "", sentence)
+def _no(sentence: str) -> dict[str, Any]:
+    return asdict(Verdict(False, "", "", "", "", sentence))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -538,6 +538,19 @@ def test_the_case_is_json_that_can_be_run(page: Page) -> None:
     ]
 
 
+def test_a_recording_may_say_more_of_itself_than_its_case_does(page: Page) -> None:
+    """Its own numbers come in the place of the case's, below a sentence of its own; both wait for a prediction."""
+    sentences = {"1": "The pause.", "8": "The stamp."}
+    stage = mount(page, "six/pause", divergences=sentences)
+    assert RECORDINGS["six/pause"]["case"]["differs"] == [8]
+    expect(stage.locator(".about")).to_have_text("≠ 1 The pause.")
+    told = {**RECORDINGS["six/pause"], "about": "Another client came in between."}
+    mount(page, recording=told, divergences=sentences)
+    expect(stage.locator(".about span")).to_have_text(["Another client came in between.", "≠ 1 The pause."])
+    mount(page, recording=told, divergences=sentences, predict=[WHERE])
+    expect(stage.locator(".about")).to_be_empty()
+
+
 def test_what_is_unfolded_stays_so_with_another_case(page: Page) -> None:
     """A reader compares two cases without unfolding each again."""
     stage = mount(page, picks=PICKS, recordings={"bad/1": POISONED, "ghost/1": RECORDINGS["claim/ghost"]})

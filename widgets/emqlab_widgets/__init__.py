@@ -2,10 +2,12 @@
 
 from emqlab_widgets.after_hours import after_hours
 from emqlab_widgets.counters import counter_table, counters
+from emqlab_widgets.divergence_table import divergence_table
 from emqlab_widgets.exits import exits
 from emqlab_widgets.expired_lease import expired_lease
 from emqlab_widgets.first_claim import first_claim
 from emqlab_widgets.here import here, progress_table
+from emqlab_widgets.instrument import hunt, instrument
 from emqlab_widgets.lease import lease
 from emqlab_widgets.life import life
 from emqlab_widgets.links import open
@@ -13,6 +15,8 @@ from emqlab_widgets.path import path
 from emqlab_widgets.restart import restart
 from emqlab_widgets.server_picker import server_picker
 from emqlab_widgets.show import show
+from emqlab_widgets.side_by_side import side_by_side
+from emqlab_widgets.six_differences import six_differences
 from emqlab_widgets.stage import Stage
 from emqlab_widgets.table import Table
 from emqlab_widgets.token import token
@@ -26,10 +30,13 @@ __all__ = [
     "after_hours",
     "counter_table",
     "counters",
+    "divergence_table",
     "exits",
     "expired_lease",
     "first_claim",
     "here",
+    "hunt",
+    "instrument",
     "lease",
     "life",
     "open",
@@ -38,6 +45,8 @@ __all__ = [
     "restart",
     "server_picker",
     "show",
+    "side_by_side",
+    "six_differences",
     "token",
     "transition",
     "two_budgets",

@@ -49,8 +49,8 @@ export function merge(state, patch) {
   return out;
 }
 
-/** Whether the frames are whole calls, so that each step has a before and after of its own. */
-const ofCalls = (rec) => rec.executors.some((ex) => ex.frames.some((f) => f.phase === "call" || f.phase === "world"));
+/** Whether the frames are whole calls, so that each step has a before and after of its own. What another client sends meanwhile is a part of one. */
+const ofCalls = (rec) => rec.executors.some((ex) => ex.frames.some((f) => f.phase === "call" || (f.phase === "world" && f.by !== "another client")));
 
 /**
  * For each executor, one moment before anything was sent and one after each step. `since` is the state that a reader
@@ -1114,9 +1114,10 @@ function render({ model, el }) {
     return h("div", { class: "chartbox", "aria-hidden": "true" }, h("p", { class: "lines" }, rec.executors.map(swatch), h("span", {}, h("b", {}, "†"), " dead")), body.chart);
   }
   function aboutCase(n) {
-    const div = model.get("divergences") ?? {}, d = [...new Set([rec.case, ...rec.executors].flatMap((x) => x?.differs ?? []))];
+    const div = model.get("divergences") ?? {}, d = rec.differs ?? [...new Set([rec.case, ...rec.executors].flatMap((x) => x?.differs ?? []))];
     const none = n > 1 && model.get("view") !== "workers" ? "No declared divergence: both must end with the same replies and keys." : rec.case?.about ?? "";
-    about.replaceChildren(...(held ? [] : d.length ? d.map((k) => h("span", {}, h("b", {}, `≠ ${k}`), ` ${div[k] ?? ""}`)) : [h("span", {}, none)]));
+    const told = [rec.about ?? (d.length ? null : none)].filter(Boolean).map((text) => h("span", {}, text));
+    about.replaceChildren(...(held ? [] : [...told, ...d.map((k) => h("span", {}, h("b", {}, `≠ ${k}`), ` ${div[k] ?? ""}`))]));
   }
   function traceTable() {
     buttons = rec.steps.map((s, k) => h("button", { type: "button", tabindex: -1, onclick: () => { stop(); go(k + 1); } }, h("span", { class: "num" }, k + 1), s.word));

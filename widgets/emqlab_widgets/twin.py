@@ -126,7 +126,8 @@ def _options(question: Question) -> str:
 
 def _run(shown: Shown) -> str:
     recording, columns = shown.recording, moments(shown.recording, whole=True)
-    out = [f"<p><b>≠ {number}</b> {_safe(sentence)}</p>" for number, sentence in shown.differs]
+    out = [f"<p>{_safe(recording['about'])}</p>"] if recording.get("about") else []
+    out += [f"<p><b>≠ {number}</b> {_safe(sentence)}</p>" for number, sentence in shown.differs]
     if story.told(recording):
         out.append(f"<p>{_safe(story.agreement(recording))}</p>")
         for which in story.drawn(recording):
@@ -199,7 +200,8 @@ def text(shown: Shown) -> str:
     recording, columns = shown.recording, moments(shown.recording, whole=True)
     out = [shown.title, *([shown.question] if shown.question else [])]
     out += [f"{name}: {option}" for name, option in shown.picks]
-    differs = [f"≠ {number} {sentence}" for number, sentence in shown.differs]
+    differs = [recording["about"]] if recording.get("about") else []
+    differs += [f"≠ {number} {sentence}" for number, sentence in shown.differs]
     if shown.questions:
         out += ["", ASKS, *(f"  {q.ask} {_options(q)}" for q in shown.questions)]
         out += ["", "The run:", *differs]

@@ -19,9 +19,9 @@ from emqlab.observe.words.entry import (
     short,
     shown,
 )
-from emqlab.observe.words.find import Sent, entry_of, note_of
+from emqlab.observe.words.find import Sent, entry_of, note_of, stranger
 from emqlab.observe.words.order import rank_of
-from emqlab.observe.words.whole import CALL_WORDS, advanced, raw_command, restarted, told_whole
+from emqlab.observe.words.whole import CALL_WORDS, advanced, came_between, raw_command, restarted, told_whole
 
 __all__ = [
     "ANSWER",
@@ -34,6 +34,7 @@ __all__ = [
     "Table",
     "advanced",
     "answer",
+    "came_between",
     "effective",
     "entry_of",
     "in_hand",
@@ -46,5 +47,6 @@ __all__ = [
     "sentences",
     "short",
     "shown",
+    "stranger",
     "told_whole",
 ]

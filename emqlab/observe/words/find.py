@@ -63,6 +63,13 @@ def note_of(entry: Entry, at: At) -> str:
     return note if isinstance(note, str) else note(at)
 
 
+def stranger(told: Told) -> Entry:
+    """The entry of a command that only a changed file sends."""
+    name = shown(told.command[0]) if told.command else told.phase
+    word = "ask something else" if told.phase == "read" else "do something else"
+    return Entry(f"{told.phase} {name}", word, f"The lab's own file sends no such {name} here.")
+
+
 def _roles(command: Sequence[bytes], queue: bytes, sent: Sent) -> Iterator[str]:
     """What a command's key may be to its transition, the likeliest first; empty for a command without a key."""
     if len(command) < 2 or command[0] in (b"TIME", b"(clock)"):

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from emqlab.executor import Executor
 from emqlab.lab import ExecutorName, Lab
 from emqlab.native.embedded import commands
-from emqlab.native.verbs import Verb
+from emqlab.native.executor import NativeExecutor
+from emqlab.native.verbs import VERBS, Verb
 from emqlab.observe.case import Case
 from emqlab.observe.run import Run, Skipped
 from emqlab.parity.defects.loading import CannotLoad, loaded
@@ -176,9 +177,12 @@ def module_of(sources: Sources) -> Path:
 class ChangedLab(Lab):
     """A lab whose executors run changed texts, also on the bench where its cases run."""
 
-    def __init__(self, make: Callable[[], Server], scripts: Mapping[str, Script]) -> None:
-        """``make`` makes a server that knows the changed verbs, and is called again for the bench."""
+    def __init__(
+        self, make: Callable[[], Server], scripts: Mapping[str, Script], verbs: Mapping[str, Verb] = VERBS
+    ) -> None:
+        """``make`` makes a server that knows the changed ``verbs``, and is called again for the bench."""
         self._scripts = scripts
+        self._verbs = verbs
         server = make()
         try:
             super().__init__(server, twin=make)
@@ -187,11 +191,12 @@ class ChangedLab(Lab):
             raise
 
     def _executors(self, server: Server) -> tuple[ScriptedExecutor, Executor]:
-        own, native = super()._executors(server)
+        own, _ = super()._executors(server)
+        native = NativeExecutor(server.client, own._mint, lambda: server.run_id, self._verbs)
         return ScriptedExecutor(server.client, own._mint, self._scripts), native
 
     def run(self, case: Case | dict[str, Any], *, executor: ExecutorName, traced: bool = False) -> Run | Skipped:
-        """Run one case as ``Lab.run`` does; untraced, for a changed verb's lines are not known to the lab."""
+        """Run one case as ``Lab.run`` does; untraced unless asked for, so that nothing but the changed text is run."""
         return super().run(case, executor=executor, traced=traced)
 
 
@@ -199,11 +204,12 @@ def open_defective(sources: Sources, server: ServerName = "embedded", *, seed: i
     """A lab on a server of its own, whose executors run ``sources``. Raises CannotLoad, CannotBuild, ValueError."""
     scripts = scripts_of(sources)
     if server == "embedded":
-        known = commands(verbs_of(sources))
-        return ChangedLab(lambda: EmbeddedServer(known, seed), scripts)
+        verbs = verbs_of(sources)
+        known = commands(verbs)
+        return ChangedLab(lambda: EmbeddedServer(known, seed), scripts, verbs)
     if server != "valkey":
         raise ValueError(f"server must be embedded or valkey, not {server!r}: what is changed runs on the lab's own")
     from emqlab.servers.valkey import ValkeyServer
 
     module = module_of(sources)
-    return ChangedLab(lambda: ValkeyServer(module=module, node=seed % 1024), scripts)
+    return ChangedLab(lambda: ValkeyServer(module=module, node=seed % 1024), scripts, verbs_of(sources))

@@ -6,9 +6,10 @@ declared to do differently, and nothing else may differ. A file a topic, each wi
 
 from collections.abc import Iterator
 
-from emqlab.teach.cases import exits, fence, happy, life, recovery, states
+from emqlab.teach.cases import exits, fence, happy, life, parity, recovery, states
 from emqlab.teach.cases.exits import EXIT, REAP, WITH_A_PAST, after_hours
 from emqlab.teach.cases.life import FIRST_CLAIM, LIFE
+from emqlab.teach.cases.parity import CLAIM, POISONED, RIDDLES
 from emqlab.teach.cases.states import TRANSITION
 from emqlab.teach.cases.steps import (
     JOB,
@@ -32,13 +33,16 @@ from emqlab.teach.cases.steps import (
 )
 
 __all__ = [
+    "CLAIM",
     "EXIT",
     "FIRST_CLAIM",
     "JOB",
     "LIFE",
     "OTHER",
+    "POISONED",
     "QUEUE",
     "REAP",
+    "RIDDLES",
     "STEPS",
     "TRANSITION",
     "WAITING",
@@ -63,5 +67,5 @@ __all__ = [
 
 def every_case() -> Iterator[CaseJson]:
     """All cases of the lessons."""
-    for topic in (life, states, happy, fence, exits, recovery):
+    for topic in (life, states, happy, fence, exits, parity, recovery):
         yield from topic.every()

@@ -1,0 +1,270 @@
+"""The exercises of dive 04: native parity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from emqlab.divergences import DIVERGENCES
+from emqlab.lab import Lab
+from emqlab.observe.case import BadCase, Case
+from emqlab.observe.case_reader import parse_case
+from emqlab.observe.run import Run
+from emqlab.teach.altered import altered, first_difference, happy_path, hunt, named, opened
+from emqlab.teach.answers import kind, no, runs_of, sent, verb_steps, yes
+from emqlab.teach.cases.parity import RIDDLES
+from emqlab.teach.exercises.exercise import Exercise
+from emqlab.teach.verdict import Verdict
+
+if TYPE_CHECKING:
+    from emqlab.parity.compare import Difference
+    from emqlab.parity.explain import Explained
+
+
+def _explained(run: Run) -> Explained | None:
+    """What a case shows, by the third voice and the declared conditions; None if it can't be followed."""
+    from emqlab.parity.explain import explained
+
+    epoch = (run.epochs or (run.run_id,))[0].encode()
+    return explained(run.case, run.now_ms, epoch)
+
+
+def _parted(runs: list[Run]) -> Difference | None:
+    from emqlab.parity.compare import difference
+
+    return difference(*runs)
+
+
+def _named_at(found: Difference, run: Run) -> str:
+    """The call at which two runs part: the step whose reply differs, else the last."""
+    steps = verb_steps(run)
+    if found.field == "reply":
+        return sent(steps[int(found.where.split()[1]) - 1], run)
+    return sent(steps[-1], run)
+
+
+def _part(value: Any) -> str:
+    """One side of a difference in words."""
+    told = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
+    return "absent" if told is None else str(told)
+
+
+def _listed(numbers: frozenset[int]) -> str:
+    return " and ".join(map(str, sorted(numbers))) or "none"
+
+
+# ---------------------------------------------------------------- 04-1: which divergence?
+
+
+def which(lab: Lab, answer: Any) -> Verdict:
+    """For each of three cases the numbers that it shows: ``{"a": 5, "c": [8, 9]}``."""
+    if not isinstance(answer, dict):
+        return no(f'The answer is a dict, such as {{"a": 2}}, not {kind(answer)}.')
+    for name, riddle in RIDDLES.items():
+        given = _numbers(answer.get(name))
+        if isinstance(given, str):
+            return no(f"Case {name}: {given}", field=name, expected="a number, or a list of them")
+        wrong = _riddle(lab, name, parse_case(riddle), given)
+        if wrong is not None:
+            return wrong
+    if strange := [str(name) for name in answer if name not in RIDDLES]:
+        return no(f"The cases are {', '.join(RIDDLES)}; there is no {', '.join(strange)}.")
+    return yes("Each case shows just what you said, when it is run.")
+
+
+def _numbers(given: Any) -> frozenset[int] | str:
+    """The numbers that were given for a case, or what is the matter with them."""
+    if given is None or given is ...:
+        return "no number yet."
+    numbers = [given] if isinstance(given, int) else given
+    if not isinstance(numbers, list | tuple | set | frozenset) or any(type(one) is not int for one in numbers):
+        return f"{str(given)[:40]!r} is no number of a divergence, and no list of them."
+    if unknown := [one for one in numbers if one not in DIVERGENCES]:
+        return f"there is no divergence {unknown[0]}; they are 1 to {max(DIVERGENCES)}."
+    return frozenset(numbers)
+
+
+def _riddle(lab: Lab, name: str, case: Case, given: frozenset[int]) -> Verdict | None:
+    """Why the numbers are not those of the case, told by its runs; None if they are."""
+    runs = runs_of(lab, case)
+    shown, found = _explained(runs[1]), _parted(runs)
+    assert shown is not None
+    assert found is not None
+    if given == shown.certain:
+        return None
+    if wrong := sorted(given - shown.certain):
+        why = f"Case {name} does not show {wrong[0]} ({DIVERGENCES[wrong[0]].rstrip('.')})"
+    else:
+        why = f"That is not all that case {name} shows: look at every key"
+    return no(
+        f"{why}. The executors part in {found.field}, first of all.",
+        command=_named_at(found, runs[1]),
+        field=found.field,
+        expected=f"the number of this: script {_part(found.left)}, verb {_part(found.right)}",
+        got=_listed(given),
+    )
+
+
+# ---------------------------------------------------------------- 04-2: a case of divergence 3
+
+
+WANTED = 3
+
+
+def shows_three(lab: Lab, answer: Any) -> Verdict:
+    """A case that shows divergence 3 and no other."""
+    if not isinstance(answer, dict):
+        return no(f"The answer is a case, a dict with name, queue, given and when, not {kind(answer)}.")
+    try:
+        case = parse_case(answer, "your case")
+    except BadCase as error:
+        return no(f"This is no case yet. {error}")
+    if not case.verbs:
+        return no("The case has no step yet: when is where the verbs go.", field="when", expected="steps", got="none")
+    runs = runs_of(lab, case)
+    found, shown = _parted(runs), _explained(runs[1])
+    last = sent(verb_steps(runs[1])[-1], runs[1])
+    if found is None:
+        told = _part(_reply(runs[1]))
+        why = f"Both executors end alike: the last step answers {told} on both, and every key is the same."
+        return no(why, command=last, field="every key", expected="a difference", got="none")
+    if shown is None:
+        why = "They part, but a case with keys, args or servers of its own can't be followed. Leave those out."
+        return no(why, command=last, field=found.field, expected=str(WANTED), got="not known")
+    if shown.possible == {WANTED}:
+        return yes(f"It shows 3 and nothing else: {_lost(runs)}.")
+    told = ", and ".join(f"{number} ({DIVERGENCES[number].rstrip('.')})" for number in sorted(shown.possible))
+    return no(
+        f"This case shows {told}. It is to show {WANTED} alone.",
+        command=_named_at(found, runs[1]),
+        field=found.field,
+        expected=str(WANTED),
+        got=_listed(shown.possible),
+    )
+
+
+def _reply(run: Run) -> Any:
+    from emqlab.parity.compare import plain_reply
+
+    return plain_reply(run.replies[-1])
+
+
+def _lost(runs: list[Run]) -> str:
+    """What became of the line on either side."""
+    left = [len(run.after[name].pairs()) if (name := _pending(run)) in run.after else 0 for run in runs]
+    return f"the script leaves {_ids(left[0])} in pending, the verb {_ids(left[1])}"
+
+
+def _pending(run: Run) -> bytes:
+    from emqlab import keys
+
+    return keys.base(run.case.queue) + b"pending"
+
+
+def _ids(many: int) -> str:
+    return "no id" if many == 0 else "1 id" if many == 1 else f"{many} ids"
+
+
+# ---------------------------------------------------------------- 04-3: a mutant, and what kills it
+
+
+#: How many cases the instrument tries, to tell whether there is something to be seen at all.
+TRIED = 300
+
+
+def mutant(lab: Lab, answer: Any) -> Verdict:
+    """A changed file that is sound on the happy path, and a case that ends otherwise with it."""
+    taken = _parts(answer)
+    if isinstance(taken, Verdict):
+        return taken
+    file, text, case = taken
+    copy = altered({file: text})
+    if isinstance(copy, Verdict):
+        return copy
+    with opened(copy) as changed:
+        strayed = happy_path(lab, changed, copy)
+        if strayed is not None:
+            return no(
+                f"The happy path kills it already. {strayed.sentence}",
+                command=strayed.command,
+                field=strayed.field,
+                expected=strayed.expected,
+                got=strayed.got,
+            )
+        killed = first_difference(lab, changed, copy, dict(case.source))
+    if killed is not None:
+        return yes(f"Survived the happy path, and killed. {killed.sentence} It should be {killed.expected}.")
+    caught = hunt(copy, flat=TRIED, more=0)
+    seen = f"It may be no defect: the instrument sees none either, in {TRIED} cases."
+    if caught.after is not None and caught.trial is not None:
+        seen = f"There is something to see: the instrument did after {caught.after} cases, in a {caught.trial.verb}."
+    run = lab.run(case, executor=copy.executor)
+    assert isinstance(run, Run)
+    return no(
+        f"It survives the happy path, and your case as well: both texts end alike. {seen}",
+        command=sent(verb_steps(run)[-1], run),
+        field="every key",
+        expected="a difference",
+        got="none",
+    )
+
+
+def _parts(answer: Any) -> tuple[str, str, Case] | Verdict:
+    """File, text and case of an answer, or what is the matter; nothing of the text is run for that."""
+    if not isinstance(answer, dict) or set(answer) != {"file", "text", "case"}:
+        return no(f"The answer is a dict with file, text and case, not {_keys(answer)}.")
+    found = named({answer["file"]: answer["text"]})
+    if isinstance(found, Verdict):
+        return found
+    try:
+        case = parse_case(answer["case"], "your case")
+    except BadCase as error:
+        return no(f"The case is no case yet. {error}")
+    if not case.verbs:
+        return no("The case has no step yet: when is where the verbs go.", field="when", expected="steps", got="none")
+    return (*found, case)
+
+
+def _keys(answer: Any) -> str:
+    return f"one with {', '.join(map(str, answer)) or 'nothing'}" if isinstance(answer, dict) else kind(answer)
+
+
+def _unfit(answer: Any) -> Verdict | None:
+    found = _parts(answer)
+    return found if isinstance(found, Verdict) else None
+
+
+#: By their names: the dive's number and the exercise's.
+EXERCISES: dict[str, Exercise] = {
+    "04-1": Exercise(
+        "which divergence?",
+        which,
+        (
+            "Run each case on both executors, and let difference() tell you where they part first.",
+            "Then look for the sentence in divergence_table() that says that. The verb of the step narrows it down.",
+            "One of the three shows two numbers: one is about the claim in it, one about the failure.",
+            'teach.check("04-1", {"a": <about the lease>, "b": <about not being leased>, "c": [<stamp>, <failures>]})',
+        ),
+    ),
+    "04-2": Exercise(
+        "a case that shows 3, alone",
+        shows_three,
+        (
+            "An ordinary claim shows 8, for the verb stamps the lease. For 3 alone the verb must not lease anything.",
+            "Something about the head of the line must be such that the verb refuses it, and the script has popped it.",
+            "A row that is no hash, an attempts that can't be counted up, or an active that is no sorted set.",
+            "given: HSET {p}job:<id> … attempts <no number>, ZADD {p}pending 0 <id>. when: [cases.claim()]",
+        ),
+    ),
+    "04-3": Exercise(
+        "a mutant, and what kills it",
+        mutant,
+        (
+            "On the happy path every row is in order and every token is right. Which check is never needed there?",
+            "A claim on the happy path meets no ghost and no pause; a completion finds its job in active.",
+            "Leave one such check out of the text. The case then puts just that in the way: an id without a row, say.",
+            'text = own_text("claim.lua") without the line with EXISTS; given: ZADD {p}pending 0 <id>; when: a claim',
+        ),
+        code=True,
+        unfit=_unfit,
+    ),
+}

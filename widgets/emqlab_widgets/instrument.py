@@ -1,0 +1,99 @@
+"""Instrument: a planted defect, or a reader's own, and how the measurement catches it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from emqlab.divergences import DIVERGENCES
+from emqlab.lab import Lab, open_lab
+from emqlab.teach import sandbox
+from emqlab.teach.instrument import DEFECTS, Catch, catch, catch_text
+from emqlab.teach.verdict import Verdict
+from emqlab_widgets.sources import Sources, sources_of
+from emqlab_widgets.stage import Stage
+
+#: The short names that a link and a reader's ``choice`` use.
+NAMES: Mapping[str, str] = {
+    "no-ghost-check": "claim-skips-the-ghost-check-in-lua",
+    "previous-token": "claim-hands-out-the-previous-token-in-python",
+    "no-stamp": "claim-forgets-the-epoch",
+    "fence-of-numbers": "token-compared-as-a-number-in-lua",
+    "left-in-line": "complete-leaves-the-id-in-line-in-python",
+    "cap-off-by-one": "fail-off-by-one-cap-in-python",
+    "live-leases": "sweep-takes-live-leases-in-lua",
+    "bad-row": "sweep-passes-over-a-bad-row",
+}
+
+
+def instrument(lab: Lab | None = None, choice: str | None = None) -> Stage:
+    """The stage of a planted defect being caught: after how many cases, and the smallest of them that shows it.
+
+    Three columns run that case: the changed file, and both executors as they are. ``lab`` is where those two run if it
+    is an embedded one; a hunt is on embedded servers of its own in any case, for a changed verb would have to be
+    compiled for a real one (``emqlab parity --plant NAME --server valkey`` does that). ``choice`` is the defect to
+    open on (``no-stamp``, ``bad-row``, …). Raises ValueError for a ``choice`` that is none.
+    """
+    where = _embedded(lab)
+    caught: dict[str, Catch] = {}
+
+    def hunted(picked: Mapping[str, str]) -> dict[str, Any]:
+        caught["now"] = found = catch(NAMES[picked["defect"]], where)
+        return found.recording
+
+    stage = Stage(
+        title="Instrument",
+        question="Somebody breaks one rule in one file, and tells nobody. How many cases does it take to see that?",
+        picks=[
+            {
+                "name": "defect",
+                "label": "the defect",
+                "options": [(short, DEFECTS[name]) for short, name in NAMES.items()],
+            }
+        ],
+        record=hunted,
+        divergences=DIVERGENCES,
+        choice=None if choice is None else {"defect": choice},
+    )
+
+    def follow(_: object) -> None:
+        stage.sources = _sources(caught["now"])
+
+    follow(None)
+    stage.observe(follow, "shown")  # the stage sends it in the same message as the recording
+    return stage
+
+
+def hunt(copy: Mapping[str, str], lab: Lab | None = None) -> Stage | Verdict:
+    """The same stage for a reader's own changed file: ``hunt({"claim.lua": text})``.
+
+    The text is run in a process of its own, for 5 s at most. A verdict with a sentence where it was not seen, can't be
+    run, or is the lab's own.
+    """
+    if sandbox.possible():
+        try:
+            told = sandbox.told("hunt", dict(copy))
+        except sandbox.CannotSend as error:
+            return Verdict(False, "", "", "", "", str(error))
+        found = Catch(**told) if "recording" in told else Verdict(**told)
+    else:
+        found = catch_text(_embedded(lab), copy)
+    if isinstance(found, Verdict):
+        return found
+    recording = found.recording
+    return Stage(
+        title="Your defect",
+        question="After how many cases did the instrument see it, and where does your file part from the lab's own?",
+        record=lambda _: recording,
+        divergences=DIVERGENCES,
+        sources=_sources(found),
+    )
+
+
+def _embedded(lab: Lab | None) -> Lab:
+    return lab if lab is not None and lab.server.name == "embedded" else open_lab("embedded")
+
+
+def _sources(found: Catch) -> Sources:
+    verb = found.recording["case"]["when"][-1]["verb"]
+    return {"changed": {"name": f"{found.file}, changed", "text": found.text}, **sources_of(verb)}
