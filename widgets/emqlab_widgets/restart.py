@@ -21,7 +21,7 @@ _CAPS = {1: "1: the first stall kills (the default)", 2: "2: one stall is forgiv
 #: What the restart was, by the server that this is.
 RESTARTED = {
     "embedded": "The embedded server has no process to end: it keeps its data and draws a new run_id.",
-    "valkey": "The server's process was ended and started again, on the same data; its run_id is new.",
+    "valkey": "A server process was ended, and another one started on its data: the run_id is new.",
 }
 
 
