@@ -93,7 +93,8 @@ def _load() -> str:
 class Found(NamedTuple):
     """What there is for a real server: the program with its version, the module; None and sentences where not.
 
-    ``named``: ``$EMQLAB_SERVER_BINARY`` asks for a program, which ``auto`` does not replace by the embedded server.
+    ``named``: ``$EMQLAB_SERVER_BINARY`` asks for a program, which ``auto`` does not replace by the embedded server
+    unless it was told to take valkey, which is a wish and not a name.
     """
 
     server: str | None

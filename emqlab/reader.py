@@ -1,4 +1,4 @@
-"""The reader's own folder, in which small files of theirs are kept, and how such a file is written (SPEC 11)."""
+"""Where the lessons are, the reader's own folder, and how small files of theirs are kept there (SPEC 11)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,31 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from emqlab.errors import EmqError
+
 #: Names the progress file; what else is kept for a reader lies beside it.
 VARIABLE = "EMQLAB_PROGRESS"
+FIRST_LESSON = "00_start_here.ipynb"
+#: The folder of a reader's copy of the lessons.
+COPY = "emqlab-course"
+PACKAGE = Path(__file__).parent
+
+
+class CannotOpen(EmqError, OSError):
+    """The course can't be opened here; ``str(error)`` is one sentence that says what to do."""
+
+
+def find_lessons(package: Path = PACKAGE) -> Path:
+    """Where the lessons are: a clone's ``notebooks/``, or else the copy that an installed package carries.
+
+    Raises ``CannotOpen`` when there are none.
+    """
+    clone = package.parent
+    for folder in (clone / "notebooks", package / "notebooks"):
+        of_clone = folder.parent == clone
+        if (folder / FIRST_LESSON).is_file() and (not of_clone or (clone / "pyproject.toml").is_file()):
+            return folder
+    raise CannotOpen(f"There is no {FIRST_LESSON} beside emqlab: install emqlab again, or use a fresh clone.")
 
 
 def folder() -> Path | None:
@@ -16,9 +39,6 @@ def folder() -> Path | None:
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named).parent
-    # Here, not above: it knows about sockets and subprocesses, which an edition in the browser has not.
-    from emqlab.course import COPY, FIRST_LESSON, CannotOpen, find_lessons
-
     for place in (Path.cwd(), Path.cwd() / COPY):
         if (place / FIRST_LESSON).is_file():
             return place

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import pytest
 
 import emqlab
-from emqlab import choice, course
+from emqlab import choice, reader
 from emqlab.native.module import CannotBuild, NoCompiler, module_path
 from emqlab.servers.binaries import NoServer, find_binary
 
@@ -63,7 +63,7 @@ def test_another_name_is_refused(file: Path) -> None:
 
 def test_the_file_lies_beside_the_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the progress is kept: in the folder of the lessons that are being read."""
-    (tmp_path / course.FIRST_LESSON).touch()
+    (tmp_path / reader.FIRST_LESSON).touch()
     monkeypatch.chdir(tmp_path)
     choice.choose("embedded")
     assert (tmp_path / choice.FILE).is_file()
@@ -101,10 +101,10 @@ def test_without_lessons_auto_is_as_ever(
     """Who only uses the lab has chosen nothing and hears nothing."""
 
     def nowhere(package: Path = tmp_path) -> Path:
-        raise course.CannotOpen("There are no lessons.")
+        raise reader.CannotOpen("There are no lessons.")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(course, "find_lessons", nowhere)
+    monkeypatch.setattr(reader, "find_lessons", nowhere)
     assert choice.chosen() == "auto"
     assert capsys.readouterr().err == ""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from emqlab import cli, course, doctor
+from emqlab import cli, course, doctor, reader
 
 
 def usage_error(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -120,7 +120,7 @@ def test_a_course_that_cannot_be_opened_is_one_sentence(
     """What keeps the course from opening is said without a traceback, with status 1."""
 
     def refuse(**options: Any) -> int:
-        raise course.CannotOpen("There is no course here.")
+        raise reader.CannotOpen("There is no course here.")
 
     monkeypatch.setattr(course, "open_course", refuse)
     assert cli.main([]) == 1

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from emqlab import course
-from emqlab.course import CannotOpen
+from emqlab import course, reader
+from emqlab.reader import CannotOpen
 
 
 def lessons(folder: Path) -> Path:
     """A folder that looks like the lessons', with a picture in a folder of its own."""
     (folder / "images").mkdir(parents=True)
     (folder / "images" / "dive.png").write_bytes(b"png")
-    (folder / course.FIRST_LESSON).write_text("{}", encoding="utf-8")
+    (folder / reader.FIRST_LESSON).write_text("{}", encoding="utf-8")
     return folder
 
 
@@ -44,17 +44,17 @@ def test_an_installed_package_copies_its_lessons(package: Path) -> None:
     """A reader without a clone gets the lessons in the current folder."""
     folder = course.course_folder(package)
     assert folder == Path.cwd() / "emqlab-course"
-    assert (folder / course.FIRST_LESSON).read_text(encoding="utf-8") == "{}"
+    assert (folder / reader.FIRST_LESSON).read_text(encoding="utf-8") == "{}"
     assert (folder / "images" / "dive.png").read_bytes() == b"png"
 
 
 def test_a_readers_work_is_never_overwritten(package: Path) -> None:
     """Opening the course again brings back a lost file and leaves a changed one alone."""
     folder = course.course_folder(package)
-    (folder / course.FIRST_LESSON).write_text("mine", encoding="utf-8")
+    (folder / reader.FIRST_LESSON).write_text("mine", encoding="utf-8")
     (folder / "images" / "dive.png").unlink()
     course.course_folder(package)
-    assert (folder / course.FIRST_LESSON).read_text(encoding="utf-8") == "mine"
+    assert (folder / reader.FIRST_LESSON).read_text(encoding="utf-8") == "mine"
     assert (folder / "images" / "dive.png").exists()
 
 
@@ -165,7 +165,7 @@ def test_the_course_opens_and_ends_with_nothing_left(
             assert process.stdout is not None
             url = process.stdout.readline().removeprefix("The course is at ").strip()
             address, _, token = url.partition("?token=")
-            assert address == f"http://127.0.0.1:{port}/lab/tree/{course.FIRST_LESSON}"
+            assert address == f"http://127.0.0.1:{port}/lab/tree/{reader.FIRST_LESSON}"
             assert course.answers(port, token)
             assert not course.answers(port, "another")
         finally:

@@ -57,13 +57,6 @@ class Limit:
             self._closed = True
             self._turn.notify()
 
-    def _gone(self) -> None:
-        """Nobody has the method's object any more: the thread ends."""
-        self._here()
-        with self._turn:
-            self._closed = True
-            self._turn.notify()
-
     def _here(self) -> None:
         """In a fork there is no thread yet, and whoever held the turn is not there to give it back."""
         if self._pid != os.getpid():
@@ -96,7 +89,7 @@ def _ending(limit: "weakref.ref[Limit]") -> Callable[[object], None]:
     def end(_: object) -> None:
         found = limit()
         if found is not None:
-            found._gone()
+            found.close()
 
     return end
 

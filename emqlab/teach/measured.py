@@ -57,7 +57,7 @@ class Side:
         self.fields |= _fields(told)
         for name in COLUMNS:
             word = touch(told, f"row.{name}")
-            if word in (WRITTEN, READ_AND_WRITTEN) and name not in self.fields:
+            if after == GONE and word in (WRITTEN, READ_AND_WRITTEN):
                 word = f"{READ}, {DELETED}" if word == READ_AND_WRITTEN else DELETED
             self.counters[name] = _both(self.counters.get(name, UNTOUCHED), word)
         written = sorted({one[8:-6] for frame in told for one in frame.writes if one.startswith("metrics:")})

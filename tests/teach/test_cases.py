@@ -10,8 +10,8 @@ import pytest
 
 import emqlab
 from emqlab import cli
-from emqlab.course import FIRST_LESSON, find_lessons
 from emqlab.observe.run import Run
+from emqlab.reader import FIRST_LESSON, find_lessons
 from emqlab.teach import cases
 
 EVERY = list(cases.every_case())

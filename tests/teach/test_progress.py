@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from emqlab import course
+from emqlab import reader
 from emqlab.teach import progress
 
 WHOLE = {"v": 1, "solved": ["01-1"], "hints": {"01-2": 2}}
@@ -56,10 +56,10 @@ def test_another_kernels_notes_are_kept(file: Path) -> None:
 def test_the_default_place_is_beside_the_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the kernel of a lesson runs; else in the copy that ``emqlab course`` made; else in the clone."""
     monkeypatch.chdir(tmp_path)
-    assert progress.place() == course.find_lessons() / ".progress.json"
-    copy = tmp_path / course.COPY
+    assert progress.place() == reader.find_lessons() / ".progress.json"
+    copy = tmp_path / reader.COPY
     copy.mkdir()
-    (copy / course.FIRST_LESSON).touch()
+    (copy / reader.FIRST_LESSON).touch()
     assert progress.place() == copy / ".progress.json"
     monkeypatch.chdir(copy)
     assert progress.place() == copy / ".progress.json"
@@ -71,10 +71,10 @@ def test_without_lessons_progress_is_kept_in_memory(
     """No folder to keep it in: said once, and it works all the same."""
 
     def nowhere(package: Path = tmp_path) -> Path:
-        raise course.CannotOpen("There are no lessons.")
+        raise reader.CannotOpen("There are no lessons.")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(course, "find_lessons", nowhere)
+    monkeypatch.setattr(reader, "find_lessons", nowhere)
     in_memory(capsys)
 
 

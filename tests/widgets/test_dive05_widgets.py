@@ -13,6 +13,7 @@ from emqlab.observe.counters import COUNTERS, EPOCH
 from emqlab.observe.walk import moments, place
 from emqlab.teach import cases
 from emqlab.teach.cases.recovery import LEDGER, MEMBERS, reaped
+from emqlab.teach.measured import measure
 
 Maker = Callable[..., widgets.Stage]
 MAKERS: tuple[Maker, ...] = (widgets.counters, widgets.expired_lease, widgets.restart)
@@ -171,6 +172,16 @@ def test_the_restart_says_which_it_was(lab: emqlab.Lab) -> None:
     frames = [frame for executor in widgets.restart(lab).recording["executors"] for frame in executor["frames"]]
     told = [frame["note"] for frame in frames if frame["step"] == "restart"]
     assert told == ["The embedded server has no process to end: it keeps its data and draws a new run_id."] * 2
+
+
+def test_the_table_and_the_cheat_sheet_measure_the_same(lab: emqlab.Lab) -> None:
+    """Other cases of the same verbs, looked through by other code, and no counter is touched in another way."""
+    table = {name.split(",")[0]: cells for name, *cells in widgets.counter_table(lab).rows}
+    for verb in measure(lab):
+        sides = [side.counters for side in (verb.scripted, verb.native) if side]
+        for name, cell in zip((*COUNTERS, EPOCH), table[verb.name], strict=True):
+            words = dict.fromkeys(side[name].replace(" and ", ", ").replace("untouched", "–") for side in sides)
+            assert (verb.name, name, " / ".join(words)) == (verb.name, name, cell)
 
 
 TOKEN = {"complete", "fail", "delay", "requeue", "extend", "extends"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab, open_lab
@@ -48,7 +47,7 @@ def after_hours(lab: Lab | None = None, choice: Mapping[str, str] | None = None,
     Raises ValueError for an option that is none.
     """
     where = open_lab("embedded") if lab is None else lab
-    stage = Stage(
+    return Stage(
         title="After hours",
         question="A lease of five seconds ended a second ago, and only now its worker speaks up. Who listens?",
         picks=[
@@ -61,16 +60,10 @@ def after_hours(lab: Lab | None = None, choice: Mapping[str, str] | None = None,
         ],
         record=lambda picked: record(where, case_of(picked), detail="calls", titles=TITLES),
         predict=_questions if predict else None,
+        sources=lambda picked: sources_of(str(LATE[picked["call"]]["verb"])),
         divergences={number: DIVERGENCES[number] for number in (8, 9, 11, 12, 13, 21)},
         choice=choice,
     )
-
-    def follow(change: Mapping[str, Any]) -> None:
-        stage.sources = sources_of(str(LATE[change["new"]["call"]]["verb"]))
-
-    follow({"new": stage.shown})
-    stage.observe(follow, "shown")  # the stage sends it in the same message as the recording
-    return stage
 
 
 def case_of(choice: Choice) -> dict[str, object]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from emqlab import keys
 from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab, open_lab
@@ -34,22 +31,16 @@ def counters(lab: Lab | None = None, choice: str | None = None, predict: bool = 
     """
     where = open_lab("embedded") if lab is None else lab
     options = [(verb, _LABELS.get(verb, verb), case["about"]) for verb, case in LEDGER.items()]
-    stage = Stage(
+    return Stage(
         title="Ledger",
         question="A job was claimed twice, failed once and stalled once. One more call: which of its counters changes?",
         picks=[{"name": "verb", "label": "the verb", "options": options}],
         record=lambda picked: record(where, LEDGER[picked["verb"]]),
         predict=_questions if predict else None,
+        sources=lambda picked: sources_of(picked["verb"]),
         divergences={n: DIVERGENCES[n] for case in LEDGER.values() for n in case.get("differs", ())},
         choice={"verb": choice or "fail"},
     )
-
-    def follow(change: Mapping[str, Any]) -> None:
-        stage.sources = sources_of(change["new"]["verb"])
-
-    follow({"new": stage.shown})
-    stage.observe(follow, "shown")  # the stage sends it in the same message as the recording
-    return stage
 
 
 def counter_table(lab: Lab | None = None) -> Table:

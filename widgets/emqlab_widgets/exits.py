@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab, open_lab
 from emqlab.observe.recording import record
@@ -46,23 +43,16 @@ def exits(lab: Lab | None = None, choice: str | None = None, predict: bool = Tru
     ``choice`` that is none.
     """
     where = open_lab("embedded") if lab is None else lab
-    stage = Stage(
+    return Stage(
         title="Exit",
         question="One job in active, token 1. How does it get out, where does it go, and what is counted?",
         picks=[{"name": "exit", "label": "the way out", "options": [(n, LABELS[n], EXIT[n]["about"]) for n in EXIT]}],
         record=lambda picked: record(where, EXIT[picked["exit"]]),
         predict=_questions if predict else None,
+        sources=lambda picked: sources_of(EXIT[picked["exit"]]["when"][0]["verb"]),
         divergences={n: DIVERGENCES[n] for case in EXIT.values() for n in case.get("differs", ())},
         choice=None if choice is None else {"exit": choice},
     )
-
-    def follow(change: Mapping[str, Any]) -> None:
-        (step,) = EXIT[change["new"]["exit"]]["when"]
-        stage.sources = sources_of(step["verb"])
-
-    follow({"new": stage.shown})
-    stage.observe(follow, "shown")  # the stage sends it in the same message as the recording
-    return stage
 
 
 def _questions(choice: Choice) -> list[Question]:

@@ -41,7 +41,7 @@ def instrument(lab: Lab | None = None, choice: str | None = None) -> Stage:
         caught["now"] = found = catch(NAMES[picked["defect"]], where)
         return found.recording
 
-    stage = Stage(
+    return Stage(
         title="Instrument",
         question="Somebody breaks one rule in one file, and tells nobody. How many cases does it take to see that?",
         picks=[
@@ -52,16 +52,10 @@ def instrument(lab: Lab | None = None, choice: str | None = None) -> Stage:
             }
         ],
         record=hunted,
+        sources=lambda _: _sources(caught["now"]),  # of the hunt that record has just made
         divergences=DIVERGENCES,
         choice=None if choice is None else {"defect": choice},
     )
-
-    def follow(_: object) -> None:
-        stage.sources = _sources(caught["now"])
-
-    follow(None)
-    stage.observe(follow, "shown")  # the stage sends it in the same message as the recording
-    return stage
 
 
 def hunt(copy: Mapping[str, str], lab: Lab | None = None) -> Stage | Verdict:

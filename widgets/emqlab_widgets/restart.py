@@ -18,6 +18,12 @@ from emqlab_widgets.stage import Stage
 TITLES = {"scripted": "the scripts", "native": "the verbs"}
 _LABELS = {"once": "once", "twice": "twice", "none": "not at all"}
 _CAPS = {1: "1: the first stall kills (the default)", 2: "2: one stall is forgiven"}
+_PLACES = ("pending", "active", "dead")
+_QUESTIONS = [
+    Question("Where is the job at the end, with the scripts?", "scripted/place", _PLACES),
+    Question("And with the verbs?", "native/place", _PLACES),
+    Question("What does stalled say after the verbs?", "native/value/stalled", ("absent", "1", "2")),
+]
 #: What the restart was, by the server that this is.
 RESTARTED = {
     "embedded": "The embedded server has no process to end: it keeps its data and draws a new run_id.",
@@ -50,7 +56,7 @@ def restart(lab: Lab | None = None, choice: Mapping[str, str] | None = None, pre
             },
         ],
         record=lambda picked: _recorded(where, picked),
-        predict=_questions if predict else None,
+        predict=_QUESTIONS if predict else None,
         sources=all_sources_of(("claim", "stalled_check")),
         divergences={8: DIVERGENCES[8], 15: DIVERGENCES[15]},
         choice=choice,
@@ -66,12 +72,3 @@ def _recorded(lab: Lab, picked: Choice) -> dict[str, Any]:
             if frame["step"].partition("#")[0] == "restart":
                 frame["note"] = RESTARTED[lab.server.name]
     return recording
-
-
-def _questions(choice: Choice) -> list[Question]:
-    places, stalls = ("pending", "active", "dead"), ("absent", "1", "2")
-    return [
-        Question("Where is the job at the end, with the scripts?", "scripted/place", places),
-        Question("And with the verbs?", "native/place", places),
-        Question("What does stalled say after the verbs?", "native/value/stalled", stalls),
-    ]

@@ -17,6 +17,7 @@ from emqlab_widgets.picks import Choice, choice_of, code_of, complete, normalise
 Recorder = Callable[[Choice], Mapping[str, Any]]
 Asked = Sequence[Question | Mapping[str, Any]]
 Source = Mapping[str, str]
+Sources = Mapping[str, Source | Sequence[Source]]
 SAFE = 2**53 - 1
 
 
@@ -29,10 +30,11 @@ class Stage(anywidget.AnyWidget):
     whenever the reader picks another case. Instead of it ``recordings`` may hold finished ones, by the picked values
     joined with ``/``: such a stage needs no kernel. ``predict`` is a list of questions or a callable giving one for a
     choice: the outcome is then held back until they are answered. ``sources`` maps an executor's name to ``{name,
-    text}`` of the file that ran, or to a list of them where several did: the file of the step is shown.
-    ``divergences`` maps a number to its sentence. ``choice`` and ``step`` say where to open (default: the first
-    options, the last step). ``view`` is ``"stage"``, ``"workers"`` or ``"budgets"``, whose recording has ``cap``. With
-    ``every`` the twin in HTML and text has every key too, as the live stage always has.
+    text}`` of the file that ran, or to a list of them where several did: the file of the step is shown; or it is a
+    callable giving that for a choice, once it has run. ``divergences`` maps a number to its sentence. ``choice`` and
+    ``step`` say where to open (default: the first options, the last step). ``view`` is ``"stage"``, ``"workers"`` or
+    ``"budgets"``, whose recording has ``cap``. With ``every`` the twin in HTML and text has every key too, as the live
+    stage always has.
 
     A failure of ``record`` is raised here, but shown as a sentence in the widget when a reader's pick causes it.
     """
@@ -67,7 +69,7 @@ class Stage(anywidget.AnyWidget):
         record: Recorder | None = None,
         recordings: Mapping[str, Mapping[str, Any]] | None = None,
         predict: Asked | Callable[[Choice], Asked | None] | None = None,
-        sources: Mapping[str, Source | Sequence[Source]] | None = None,
+        sources: Sources | Callable[[Choice], Sources] | None = None,
         divergences: Mapping[int, str] | Mapping[str, str] | None = None,
         choice: Mapping[str, str] | None = None,
         step: int | None = None,
@@ -78,6 +80,7 @@ class Stage(anywidget.AnyWidget):
             raise TypeError("a Stage needs record, a callable that runs a choice, or recordings")
         self._record = record
         self._questions = predict
+        self._sources = sources
         self._every = every
         self._listeners: list[Callable[[list[dict[str, Any]]], object]] = []
         super().__init__(
@@ -86,7 +89,6 @@ class Stage(anywidget.AnyWidget):
             view=view,
             picks=normalised(picks),
             recordings=None if recordings is None else {k: _exact(r) for k, r in recordings.items()},
-            sources=plain(sources or {}),
             divergences={str(number): sentence for number, sentence in (divergences or {}).items()},
         )
         self._run(dict(choice or {}), step)
@@ -100,24 +102,26 @@ class Stage(anywidget.AnyWidget):
         shows it. Raises ``ValueError`` for a code that is not of this stage, and whatever running the case raises.
         """
         name, step, ran = parted(code)
-        if ran and ran not in self.sources:
-            has = " or ".join(f"{one}" for one in self.sources) or "no file to show"
-            raise ValueError(f"{code!r} names {ran!r}, of which there is no file here: after the step comes {has}")
-        self._run(choice_of(name, slug(self.title), self.picks), step, ran)
+        self._run(choice_of(name, slug(self.title), self.picks), step, ran, code)
         return self
 
     def on_answered(self, callback: Callable[[list[dict[str, Any]]], object]) -> None:
         """Call back with the judged answers, ``[{ask, guess, answer, ok}, …]``, each time a reader gives them."""
         self._listeners.append(callback)
 
-    def _run(self, choice: Mapping[str, str], step: int | None, ran: str = "") -> None:
+    def _run(self, choice: Mapping[str, str], step: int | None, ran: str = "", code: str = "") -> None:
         """Run a choice and put all of it on show in one message."""
         full = complete(choice, self.picks)
         found = self._found(full)
+        sources = self._sources(dict(full)) if callable(self._sources) else self._sources or {}
+        if ran and ran not in sources:
+            has = " or ".join(sources) or "no file to show"
+            raise ValueError(f"{code!r} names {ran!r}, of which there is no file here: after the step comes {has}")
         questions = [_asked(found, one) for one in self._asked_for(full)]
         with self.hold_sync():
             self.step, self.ran = step, ran
             self.set_trait("predict", questions or None)
+            self.sources = plain(sources)
             self.recording = found
             self.answered = []
             self.trouble = ""
@@ -182,7 +186,7 @@ def parted(code: str) -> tuple[str, int | None, str]:
     return (found[1], int(found[2]), found[3] or "") if found else (code, None, "")
 
 
-def plain(sources: Mapping[str, Source | Sequence[Source]]) -> dict[str, Any]:
+def plain(sources: Sources) -> dict[str, Any]:
     """Sources as plain dicts and lists."""
     return {name: dict(one) if isinstance(one, Mapping) else [dict(o) for o in one] for name, one in sources.items()}
 

@@ -27,7 +27,7 @@ def token(lab: Lab | None = None, choice: Mapping[str, str] | None = None, predi
     ``gone``); ``predict=False`` shows the outcome at once. Raises ValueError for an option that is none.
     """
     where = open_lab("embedded") if lab is None else lab
-    stage = Stage(
+    return Stage(
         title="Token",
         question="A worker says something about a job, and shows a token with it. What is it told, and what changes?",
         picks=[
@@ -42,16 +42,10 @@ def token(lab: Lab | None = None, choice: Mapping[str, str] | None = None, predi
         ],
         record=lambda picked: record(where, case_of(picked), subject=JOB),
         predict=_questions if predict else None,
+        sources=lambda picked: sources_of(picked["verb"]),
         divergences={number: DIVERGENCES[number] for number in (8, 9, 21)},
         choice=choice,
     )
-
-    def follow(change: Mapping[str, Any]) -> None:
-        stage.sources = sources_of(change["new"]["verb"])
-
-    follow({"new": stage.shown})
-    stage.observe(follow, "shown")  # the stage sends it in the same message as the recording
-    return stage
 
 
 def case_of(choice: Choice) -> dict[str, Any]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab, open_lab
 from emqlab.observe.recording import record
@@ -39,22 +36,16 @@ def transition(lab: Lab | None = None, choice: str | None = None, predict: bool 
     """
     where = open_lab("embedded") if lab is None else lab
     options = [(name, LABELS[name], TRANSITION[name]["about"]) for name in TRANSITION]
-    stage = Stage(
+    return Stage(
         title="Transition",
         question="One step of one job. Which set does it leave, which does it enter, and what becomes of attempts?",
         picks=[{"name": "transition", "label": "the transition", "options": options}],
         record=lambda picked: record(where, TRANSITION[picked["transition"]]),
         predict=_questions if predict else None,
+        sources=lambda picked: sources_of(verb_of(picked)),
         divergences={n: DIVERGENCES[n] for case in TRANSITION.values() for n in case.get("differs", ())},
         choice=None if choice is None else {"transition": choice},
     )
-
-    def follow(change: Mapping[str, Any]) -> None:
-        stage.sources = sources_of(verb_of(change["new"]))
-
-    follow({"new": stage.shown})
-    stage.observe(follow, "shown")  # the stage sends it in the same message as the recording
-    return stage
 
 
 def verb_of(choice: Choice) -> str:
