@@ -15,7 +15,13 @@ STOPS = ("pending", "active", "schedule", "dead", "gone")
 LABEL, STEP, PITCH, TOP = 84, 66, 38, 14
 #: A light card of its own, on purpose: an image in a notebook knows nothing of the page's theme.
 GROUND = "#f8f9fb"
-NAMES = {"stalled_check": "sweep", "advance": "clock"}
+NAMES = {
+    "stalled_check": "sweep",
+    "advance": "clock",
+    "A lease": "lease ends",
+    "B lease": "lease ends",
+    "A stalls": "A is silent",  # a stall is what the sweep counts
+}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -48,7 +54,8 @@ def path(of: Stage | Recording) -> Path:
     steps = _steps(recording, columns[0])
     seen = {stop for way in ways for stop in way}
     rows = [stop for stop in STOPS if stop in seen] + sorted(seen - {*STOPS})
-    width, height = LABEL + STEP * (len(steps) + 1), TOP + PITCH * len(rows) + 40
+    each = max([STEP, *(6 * len(name) + 12 for name, _ in steps)])
+    width, height = LABEL + each * (len(steps) + 1), TOP + PITCH * len(rows) + 40
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
         ' font-family="Helvetica, Arial, sans-serif" font-size="12">'
@@ -56,9 +63,10 @@ def path(of: Stage | Recording) -> Path:
     )
     out = [head]
     out += [_rail(row, name, width) for row, name in enumerate(rows)]
-    out += [_step(number, words, height) for number, words in enumerate(steps, start=1)]
+    out += [_step(_x(number, each), words, height) for number, words in enumerate(steps, start=1)]
     for k, (ms, way) in enumerate(zip(columns, ways, strict=True)):
-        out.append(_way(recording, ms, [rows.index(stop) for stop in way], k))
+        xs = [_x(number, each) for number in range(len(way))]
+        out.append(_way(recording, ms, xs, [rows.index(stop) for stop in way], k))
     told = [_told(name, steps, way, recording, ms) for name, way, ms in zip(names, ways, columns, strict=True)]
     return Path("".join(out) + "</svg>", "\n".join(told))
 
@@ -72,8 +80,8 @@ def _steps(recording: Recording, ms: Sequence[Moment]) -> list[tuple[str, str]]:
     return out
 
 
-def _x(number: int) -> int:
-    return LABEL + STEP * number + STEP // 2
+def _x(number: int, each: int) -> int:
+    return LABEL + each * number + each // 2
 
 
 def _y(row: int) -> int:
@@ -88,21 +96,19 @@ def _rail(row: int, name: str, width: int) -> str:
     )
 
 
-def _step(number: int, words: tuple[str, str], height: int) -> str:
+def _step(x: int, words: tuple[str, str], height: int) -> str:
     name, moved = (escape(printable(word)) for word in words)
-    middle = f'text-anchor="middle" x="{_x(number)}"'
+    middle = f'text-anchor="middle" x="{x}"'
     below = f'<text {middle} y="{height - 8}" fill="{QUIET}" font-size="11">{moved}</text>' if moved else ""
     return f'<text {middle} y="{height - 22}" fill="{QUIET if moved else INK}" font-size="11">{name}</text>{below}'
 
 
-def _way(recording: Recording, ms: Sequence[Moment], rows: Sequence[int], k: int) -> str:
+def _way(recording: Recording, ms: Sequence[Moment], xs: Sequence[int], rows: Sequence[int], k: int) -> str:
     """One executor's line and its stops; a second line is dashed and a little lower."""
     off = 8 * k
-    points = " ".join(f"{_x(number)},{_y(row) + off}" for number, row in enumerate(rows))
+    points = " ".join(f"{x},{_y(row) + off}" for x, row in zip(xs, rows, strict=True))
     style = f'fill="none" stroke="{NO if k else JOB}" stroke-width="2"' + (' stroke-dasharray="5 4"' if k else "")
-    stops = [
-        _stop(recording, m, _x(number), _y(row) + off) for number, (m, row) in enumerate(zip(ms, rows, strict=True))
-    ]
+    stops = [_stop(recording, m, x, _y(row) + off) for m, x, row in zip(ms, xs, rows, strict=True)]
     return f'<polyline points="{points}" {style}/>' + "".join(stops)
 
 
