@@ -667,12 +667,16 @@ function workersBox(uid, { go, move }) {
       const off = shown.find((e) => e.kind === kind)?.at !== at;
       s.style.left = `${off ? made.x(at) : spot[0]}px`; s.style.top = `${spot[1]}px`;
       s.classList.toggle("moved", off);
+      s.dataset.number = drawn[0].querySelector(`[data-kind="${kind}"] text`)?.textContent ?? "";
       if (off) moved = [made.x(at), at, kind];
     }
     ghost.hidden = !moved;
     if (moved) {
       ghost.style.left = `${moved[0]}px`; ghost.style.top = `${made.lines[0]}px`; ghost.style.height = `${made.lines[1] - made.lines[0]}px`;
-      put(ghost.firstChild, `${EVENTS[moved[2]]}: ${seconds(moved[1])} s`);
+      const word = ghost.firstChild;
+      put(word, `${EVENTS[moved[2]]}: ${seconds(moved[1])} s`);
+      const half = word.offsetWidth / 2;
+      word.style.left = `${Math.max(half, Math.min(el.clientWidth - half, moved[0])) - moved[0]}px`; // it stays on the page
     }
   }
   function keys(kind, e) {
