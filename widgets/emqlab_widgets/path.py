@@ -57,7 +57,7 @@ def path(of: Stage | Recording) -> Path:
     seen = {stop for way in ways for stop in way}
     rows = [stop for stop in STOPS if stop in seen] + sorted(seen - {*STOPS})
     each = max([STEP, *(6 * len(name) + 12 for name, _ in steps)])
-    room = max(0, 26 + 7 * max(map(len, names)) - each // 2) if len(names) > 1 else 0
+    room = max(0, 26 + 8 * max(map(len, names)) - each // 2) if len(names) > 1 else 0
     width, height = LABEL + each * (len(steps) + 1) + room, TOP + PITCH * len(rows) + 40
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
