@@ -15,7 +15,7 @@ from emqlab.observe.every import every
 from emqlab.observe.recording import record
 from emqlab.teach import cases
 from emqlab.teach.predict import Question, answer, deciding, judge
-from emqlab_widgets import Stage
+from emqlab_widgets import Stage, after_hours
 from tests.browser.conftest import Desk, LabServer
 
 ROOT = Path(__file__).parents[2]
@@ -636,7 +636,7 @@ CROSSED = r"""() => {
     range.dispatchEvent(new Event("input", {bubbles: true}));
     for (const svg of document.querySelectorAll(".emq .rails")) {
       const box = (node) => node.getBoundingClientRect(), line = box(svg.querySelector(".now"));
-      const chips = [...svg.querySelectorAll(".chip > rect")].map(box);
+      const chips = [...svg.querySelectorAll(".chip > rect, .was")].map(box);
       for (const text of svg.querySelectorAll(":scope > g:first-child text.small")) {
         const own = box(text), high = own.top < line.bottom && own.bottom > line.top;
         if (high && own.left < line.left && own.right > line.right) bad.add(`step ${i}: crossed: ${text.textContent}`);
@@ -658,6 +658,35 @@ def test_no_label_is_crossed_by_the_now_line_or_covered_by_a_chip(page: Page, wi
     for name in RECORDINGS:
         mount(page, name)
         assert page.evaluate(CROSSED) == [], name
+
+
+@pytest.mark.parametrize("width", [360, 920])
+def test_an_expired_lease_says_so_clear_of_the_place_its_job_has_left(page: Page, lab: emqlab.Lab, width: int) -> None:
+    """Where now stands far right the words have little room behind its line: they take two lines, or go above."""
+    page.set_viewport_size({"width": width, "height": 1000})
+    page.emulate_media(reduced_motion="reduce")
+    mount(page, recording=after_hours(lab).recording)
+    assert page.evaluate(CROSSED) == []
+
+
+# Walks every step and answers the heights at which the rails stood.
+STOOD = r"""() => {
+  const at = new Set(), range = document.querySelector(".emq .transport input");
+  for (let i = 0; i <= +range.max; i++) {
+    range.value = i;
+    range.dispatchEvent(new Event("input", {bubbles: true}));
+    at.add(document.querySelector(".emq .railbox .mark").getBoundingClientRect().top);
+  }
+  return at.size;
+}"""
+
+
+def test_the_rails_stand_still_while_a_run_is_stepped_through(page: Page) -> None:
+    """A sentence of two lines, an answer, a stamp: there was room for them before they came."""
+    page.set_viewport_size({"width": 920, "height": 1000})
+    page.emulate_media(reduced_motion="reduce")
+    mount(page)
+    assert page.evaluate(STOOD) == 1
 
 
 def test_the_legend_has_every_sign_and_being_busy_is_a_sentence_of_its_own(page: Page) -> None:
@@ -764,7 +793,7 @@ def test_a_stage_that_is_taken_away_leaves_nothing_behind(page: Page) -> None:
 
 CELL = """
 import json, pathlib
-from emqlab_widgets import Stage
+from emqlab_widgets import Stage, after_hours
 recordings = json.loads(pathlib.Path({stored!r}).read_text(encoding="utf-8"))
 heard = []
 stage = Stage(

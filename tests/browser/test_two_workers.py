@@ -245,4 +245,9 @@ def test_the_diagram_fits_and_a_finger_scrolls_past_it(page: Page, mount: Callab
         mount({"plan": text})
         page.get_by_text("Move events by number").click()
         assert page.evaluate(OUT) == [], text
+    mount()
+    drag(page, "B completes", 2)
+    expect(page.locator(".ghost")).to_have_text("B completes: 20 s")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.mouse.up()
     assert slider(page, "A claims").evaluate("(node) => getComputedStyle(node).touchAction") == "pan-y"

@@ -263,6 +263,15 @@ def test_a_path_has_a_line_each_where_they_part(lab: emqlab.Lab) -> None:
     assert native.endswith("fail → schedule (2)")
 
 
+def test_a_path_names_its_lines_and_draws_a_shared_stop_once(lab: emqlab.Lab) -> None:
+    """Of two ways of six stops the first four are the same: an octagon each for both, then two for each of the two."""
+    svg = drawn(widgets.path(widgets.restart(lab)))
+    told = [one.text for one in svg.iter("{http://www.w3.org/2000/svg}text")]
+    octagons = [one for one in svg.iter("{http://www.w3.org/2000/svg}g") if "transform" in one.attrib]
+    assert [name for name in told if name in ("the scripts", "the verbs")] == ["the scripts", "the verbs"]
+    assert len(octagons) == 8
+
+
 def test_no_sentence_speaks_of_a_ghost(lab: emqlab.Lab, maker: Maker) -> None:
     """In the lessons' cases every id has its row: a sentence that says otherwise tells of another run."""
     stage = maker(lab)

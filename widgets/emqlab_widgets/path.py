@@ -8,14 +8,21 @@ from dataclasses import dataclass
 from html import escape
 
 from emqlab.observe.moments import Moment, Recording, line, moments, place, show
-from emqlab_widgets.picture import INK, JOB, LINE, NO, QUIET, SOFT, printable
+from emqlab_widgets.chart import WRITE
+from emqlab_widgets.picture import INK, JOB, LINE, QUIET, SOFT, printable
 from emqlab_widgets.stage import Stage
 
 STOPS = ("pending", "active", "schedule", "dead", "gone")
 LABEL, STEP, PITCH, TOP = 84, 66, 38, 14
 #: A light card of its own, on purpose: an image in a notebook knows nothing of the page's theme.
 GROUND = "#f8f9fb"
-NAMES = {"stalled_check": "sweep", "advance": "clock"}
+NAMES = {
+    "stalled_check": "sweep",
+    "advance": "clock",
+    "A lease": "lease ends",
+    "B lease": "lease ends",
+    "A stalls": "A is silent",  # a stall is what the sweep counts
+}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -37,7 +44,8 @@ class Path:
 def path(of: Stage | Recording) -> Path:
     """Draw where the subject of a recording, or of a stage's, is after each step, with ``attempts`` in an octagon.
 
-    Made for recordings of whole calls. Executors that go the same way share one line; else each has its own.
+    Made for recordings of whole calls. Executors that go the same way share one line; else each has its own, with its
+    name at the end, and they share the stops up to where they part.
     """
     recording: Recording = of.recording if isinstance(of, Stage) else of
     columns = moments(recording)
@@ -48,17 +56,22 @@ def path(of: Stage | Recording) -> Path:
     steps = _steps(recording, columns[0])
     seen = {stop for way in ways for stop in way}
     rows = [stop for stop in STOPS if stop in seen] + sorted(seen - {*STOPS})
-    width, height = LABEL + STEP * (len(steps) + 1), TOP + PITCH * len(rows) + 40
+    each = max([STEP, *(6 * len(name) + 12 for name, _ in steps)])
+    room = max(0, 26 + 8 * max(map(len, names)) - each // 2) if len(names) > 1 else 0
+    width, height = LABEL + each * (len(steps) + 1) + room, TOP + PITCH * len(rows) + 40
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
         ' font-family="Helvetica, Arial, sans-serif" font-size="12">'
         f'<rect x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8" fill="{GROUND}" stroke="{LINE}"/>'
     )
     out = [head]
-    out += [_rail(row, name, width) for row, name in enumerate(rows)]
-    out += [_step(number, words, height) for number, words in enumerate(steps, start=1)]
-    for k, (ms, way) in enumerate(zip(columns, ways, strict=True)):
-        out.append(_way(recording, ms, [rows.index(stop) for stop in way], k))
+    out += [_rail(row, name, width - room - 8) for row, name in enumerate(rows)]
+    out += [_step(_x(number, each), words, height) for number, words in enumerate(steps, start=1)]
+    xs, ys = [_x(number, each) for number in range(len(steps) + 1)], [[_y(rows.index(s)) for s in way] for way in ways]
+    out += [_way(xs, one, k) for k, one in enumerate(ys)]
+    out += [_stops(recording, ms, columns[:k], xs, ys[k]) for k, ms in enumerate(columns)]
+    if len(names) > 1:
+        out += [_name(name, xs[-1], ys, k) for k, name in enumerate(names)]
     told = [_told(name, steps, way, recording, ms) for name, way, ms in zip(names, ways, columns, strict=True)]
     return Path("".join(out) + "</svg>", "\n".join(told))
 
@@ -72,38 +85,59 @@ def _steps(recording: Recording, ms: Sequence[Moment]) -> list[tuple[str, str]]:
     return out
 
 
-def _x(number: int) -> int:
-    return LABEL + STEP * number + STEP // 2
+def _x(number: int, each: int) -> int:
+    return LABEL + each * number + each // 2
 
 
 def _y(row: int) -> int:
     return TOP + PITCH * row + PITCH // 2
 
 
-def _rail(row: int, name: str, width: int) -> str:
+def _rail(row: int, name: str, end: int) -> str:
     dash = ' stroke-dasharray="2 4"' if name == STOPS[-1] else ""
     return (
         f'<text x="8" y="{_y(row) + 4}" fill="{QUIET}">{escape(printable(name))}</text>'
-        f'<path d="M{LABEL} {_y(row)}H{width - 8}" stroke="{LINE}"{dash}/>'
+        f'<path d="M{LABEL} {_y(row)}H{end}" stroke="{LINE}"{dash}/>'
     )
 
 
-def _step(number: int, words: tuple[str, str], height: int) -> str:
+def _step(x: int, words: tuple[str, str], height: int) -> str:
     name, moved = (escape(printable(word)) for word in words)
-    middle = f'text-anchor="middle" x="{_x(number)}"'
+    middle = f'text-anchor="middle" x="{x}"'
     below = f'<text {middle} y="{height - 8}" fill="{QUIET}" font-size="11">{moved}</text>' if moved else ""
     return f'<text {middle} y="{height - 22}" fill="{QUIET if moved else INK}" font-size="11">{name}</text>{below}'
 
 
-def _way(recording: Recording, ms: Sequence[Moment], rows: Sequence[int], k: int) -> str:
-    """One executor's line and its stops; a second line is dashed and a little lower."""
-    off = 8 * k
-    points = " ".join(f"{_x(number)},{_y(row) + off}" for number, row in enumerate(rows))
-    style = f'fill="none" stroke="{NO if k else JOB}" stroke-width="2"' + (' stroke-dasharray="5 4"' if k else "")
-    stops = [
-        _stop(recording, m, _x(number), _y(row) + off) for number, (m, row) in enumerate(zip(ms, rows, strict=True))
-    ]
-    return f'<polyline points="{points}" {style}/>' + "".join(stops)
+def _way(xs: Sequence[int], ys: Sequence[int], k: int) -> str:
+    """One executor's line; a second one is dashed and a little lower."""
+    points = " ".join(f"{x},{y + 4 * k}" for x, y in zip(xs, ys, strict=True))
+    dash = ' stroke-dasharray="5 4"' if k else ""
+    return f'<polyline points="{points}" fill="none" stroke="{WRITE if k else JOB}" stroke-width="2"{dash}/>'
+
+
+def _name(name: str, x: int, ys: Sequence[Sequence[int]], k: int) -> str:
+    """Whose line it is, beside its last stop; names of lines that end together stand one under the other."""
+    together = [other for other, one in enumerate(ys) if one[-1] == ys[k][-1]]
+    y = ys[k][-1] + 4 + 16 * together.index(k) - 8 * (len(together) - 1)
+    return (
+        f'<text x="{x + 18}" y="{y}" font-weight="bold" fill="{WRITE if k else JOB}">{escape(printable(name))}</text>'
+    )
+
+
+def _stops(
+    recording: Recording, ms: Sequence[Moment], others: Sequence[Sequence[Moment]], xs: Sequence[int], ys: Sequence[int]
+) -> str:
+    """One executor's stops, but for those that another one's, drawn already, say as well; other tokens stand beside."""
+
+    def at(m: Moment) -> tuple[str, str | None]:
+        return place(m.state, recording["subject"]), line(recording, "row/attempts", m).now
+
+    out = []
+    for number, (m, x, y) in enumerate(zip(ms, xs, ys, strict=True)):
+        drawn = [at(other[number]) for other in others]
+        if at(m) not in drawn:
+            out.append(_stop(recording, m, x + 26 * [where for where, _ in drawn].count(at(m)[0]), y))
+    return "".join(out)
 
 
 def _stop(recording: Recording, m: Moment, x: int, y: int) -> str:

@@ -176,6 +176,12 @@ def _bar(spot: _Spot, now: float, clock: int, width: int) -> str:
     beside, size = spot.x + CHIP + 6, len(word) * 5.8
     if not over and b - a < size:  # over its bar the now line would cross it
         x, anchor, above = (beside, "start", 5) if beside + size < width else (now - 6, "end", 5)
+    if over and anchor == "end":  # its chip stands there: in two lines behind the now line, or above the chip
+        first, _, rest = word.partition(" ")
+        x, above = now - 6, 13
+        if spot.rail == "active" and now + 6 + max(len(first), len(rest)) * 5.8 < width:
+            x, anchor, above = now + 6, "start", 5
+            word = f'{first}<tspan x="{x:g}" y="{y + 13:g}">{rest}</tspan>'
     return (
         f'<rect x="{a:g}" y="{y - 4:g}" width="{b - a:g}" height="8" {style}/>'
         f'<path d="M{edge:g} {y - 9:g}v18" stroke="{INK}" stroke-width="1.5"/>'

@@ -430,7 +430,10 @@ function bar(rec, s, now, clock, W, past) {
   const word = until(s.rail, s.score, clock);
   const end = Math.min(b, s.x), half = word.length * 2.9, mid = Math.max(half, Math.min(W - half, (a + end) / 2));
   const right = now + 6 + 2 * half < W;
-  const text = s.over ? `<text class="small" ${right ? `x="${now + 6}"` : `x="${now - 6}" text-anchor="end"`} y="${y - (right ? 5 : 8)}">${word}</text>`
+  // Expired: behind the now line; where that is too narrow in two lines, the rail between them, else above the chip.
+  const [one, rest] = [word.slice(0, word.indexOf(" ")), word.slice(word.indexOf(" ") + 1)], two = s.rail === "active" && now + 6 + 5.8 * Math.max(one.length, rest.length) < W;
+  const text = s.over && !right && two ? `<text class="small" x="${now + 6}" y="${y - 5}">${one}<tspan x="${now + 6}" y="${y + 13}">${rest}</tspan></text>`
+    : s.over ? `<text class="small" ${right ? `x="${now + 6}"` : `x="${now - 6}" text-anchor="end"`} y="${y - (right ? 5 : 13)}">${word}</text>`
     // Too long for its bar: beside the chip, else before the now line, so that the line does not cross it.
     : end - a < 2 * half ? `<text class="small" ${s.x + CHIP + 6 + 2 * half < W ? `x="${s.x + CHIP + 6}"` : `x="${now - 6}" text-anchor="end"`} y="${y - 5}">${word}</text>`
     : `<text class="small" text-anchor="middle" x="${mid}" y="${y - 8}">${word}</text>`;
@@ -664,12 +667,16 @@ function workersBox(uid, { go, move }) {
       const off = shown.find((e) => e.kind === kind)?.at !== at;
       s.style.left = `${off ? made.x(at) : spot[0]}px`; s.style.top = `${spot[1]}px`;
       s.classList.toggle("moved", off);
+      s.dataset.number = drawn[0].querySelector(`[data-kind="${kind}"] text`)?.textContent ?? "";
       if (off) moved = [made.x(at), at, kind];
     }
     ghost.hidden = !moved;
     if (moved) {
       ghost.style.left = `${moved[0]}px`; ghost.style.top = `${made.lines[0]}px`; ghost.style.height = `${made.lines[1] - made.lines[0]}px`;
-      put(ghost.firstChild, `${EVENTS[moved[2]]}: ${seconds(moved[1])} s`);
+      const word = ghost.firstChild;
+      put(word, `${EVENTS[moved[2]]}: ${seconds(moved[1])} s`);
+      const half = word.offsetWidth / 2;
+      word.style.left = `${Math.max(half, Math.min(el.clientWidth - half, moved[0])) - moved[0]}px`; // it stays on the page
     }
   }
   function keys(kind, e) {

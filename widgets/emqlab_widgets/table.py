@@ -10,6 +10,9 @@ from emqlab_widgets.picture import printable
 
 CELL = 'style="text-align:left;vertical-align:top;padding:2px 12px 2px 0"'
 
+#: From so many characters on a cell is a sentence, which wraps.
+LONG = 40
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Table:
@@ -22,7 +25,10 @@ class Table:
     def _repr_html_(self) -> str:
         if not self.rows:
             return f"<p><b>{_safe(self.caption)}</b></p>"
-        head = "".join(f'<th scope="col" {CELL}>{_safe(one)}</th>' for one in self.head)
+        head = "".join(
+            f'<th scope="col" {CELL[:-1]}{width}">{_safe(one)}</th>'
+            for one, width in zip(self.head, self._widths(), strict=True)
+        )
         body = "".join(
             f'<tr><th scope="row" {CELL}>{_safe(first)}</th>'
             + "".join(f"<td {CELL}>{_safe(one)}</td>" for one in rest)
@@ -32,6 +38,11 @@ class Table:
         thead = f"<thead><tr>{head}</tr></thead>" if any(self.head) else ""
         caption = f'<caption style="text-align:left;white-space:nowrap"><b>{_safe(self.caption)}</b></caption>'
         return f'<table style="margin:8px 0">{caption}{thead}<tbody>{body}</tbody></table>'
+
+    def _widths(self) -> list[str]:
+        """For each column a style: columns of sentences share the width, else the longest takes it from the others."""
+        long = [max(len(row[place]) for row in self.rows) > LONG for place in range(len(self.head))]
+        return [f";width:{84 // sum(long)}%" if one and sum(long) > 1 else "" for one in long]
 
     def __repr__(self) -> str:
         lines = [[printable(cell) for cell in row] for row in ([self.head] if any(self.head) else []) + [*self.rows]]

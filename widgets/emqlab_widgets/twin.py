@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -137,7 +137,7 @@ def _run(shown: Shown) -> str:
         out.append(_table("The budget after each move.", recording, iter(chart.told(recording)), first="move"))
     out.append(_image(alt(shown.title, recording), picture(recording)))
     out.append(_table(f"{shown.title}. After the last step.", recording, _ledger_rows(recording, columns)))
-    out.append(_table("What was sent, in order.", recording, _trace_rows(recording, columns), first="step"))
+    out.append(_table("What was sent, in order.", recording, _trace_rows(recording, columns), "step", _whole))
     if shown.every:
         keys = _table("Every key, before and now.", recording, _every_rows(recording, columns), first="key")
         out.append(f"<details><summary>Every key</summary>{keys}</details>")
@@ -160,6 +160,11 @@ def _safe(text: str) -> str:
     return escape(printable(text))
 
 
+def _whole(text: str) -> str:
+    """A line ends neither inside a shortened id nor between an arrow and what it leads to."""
+    return _safe(text).replace("…", "…\u2060").replace(" → ", " →\u00a0")
+
+
 def _ledger_rows(recording: Recording, columns: Sequence[Sequence[Moment]]) -> Iterator[tuple[str, list[str]]]:
     yield "where the job is", [_where(recording, ms) for ms in columns]
     yield "answer", [_short(reply_text(ms[-1].said, recording)) or "none" for ms in columns]
@@ -180,12 +185,18 @@ def _cell(recording: Recording, frame: Frame | None) -> str:
     return f"{_sign(frame)} {_did(recording, frame)}{note}"
 
 
-def _table(caption: str, recording: Recording, rows: Iterator[tuple[str, list[str]]], first: str = "") -> str:
+def _table(
+    caption: str,
+    recording: Recording,
+    rows: Iterator[tuple[str, list[str]]],
+    first: str = "",
+    tell: Callable[[str], str] = _safe,
+) -> str:
     titles = [first, *(executor["title"] for executor in recording["executors"])]
     head = "".join(f'<th scope="col" {CELL}>{_safe(title)}</th>' for title in titles)
     body = "".join(
         f'<tr><th scope="row" {CELL}>{_safe(name)}</th>'
-        + "".join(f"<td {CELL}>{'<br>'.join(_safe(part) for part in cell.split(chr(10)))}</td>" for cell in cells)
+        + "".join(f"<td {CELL}>{'<br>'.join(tell(part) for part in cell.split(chr(10)))}</td>" for cell in cells)
         + "</tr>"
         for name, cells in rows
     )
