@@ -21,6 +21,8 @@ from tests.browser.conftest import Desk, LabServer
 ROOT = Path(__file__).parents[2]
 RECORDINGS: dict[str, Any] = json.loads((ROOT / "tests/widgets/recordings.json").read_text(encoding="utf-8"))
 POISONED = RECORDINGS["claim/bad-attempts"]
+#: What stands behind a code that was copied.
+BACK = 'open("…") of emqlab_widgets brings it back'
 WHERE = {"ask": "Where does the script leave it?", "about": "scripted/place", "options": ["pending", "no set", "gone"]}
 WHAT = {"ask": "What does the verb do?", "about": "native/stamp", "options": ["answered", "refused"]}
 SOURCES = {"scripted": {"name": "claim.lua", "text": "\n".join(f"line {n}" for n in range(1, 80))}}
@@ -569,7 +571,7 @@ def test_link_to_this_is_a_code_and_a_step(page: Page) -> None:
         "Copies a code for this case and this step. To come back, paste it into emqlab_widgets.open(…)."
     )
     link.click()
-    expect(stage.locator("output.code")).to_have_text("Copied: side-by-side/bad-attempts@4")
+    expect(stage.locator("output.code")).to_have_text(f"Copied: side-by-side/bad-attempts@4 {BACK}")
     assert page.evaluate("navigator.clipboard.readText()") == "side-by-side/bad-attempts@4"
 
 
@@ -578,7 +580,7 @@ def test_link_to_this_can_be_read_where_nothing_may_be_copied(page: Page) -> Non
     page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
     stage = mount(page, step=4)
     press(page, "Link to this")
-    expect(stage.locator("output.code")).to_have_text("Copy this: side-by-side/bad-attempts@4")
+    expect(stage.locator("output.code")).to_have_text(f"Copy this: side-by-side/bad-attempts@4 {BACK}")
 
 
 TWO = """async ([values, tags]) => {
@@ -743,6 +745,20 @@ def test_hostile_texts_are_only_texts(page: Page) -> None:
     expect(stage.locator(".big").first).to_contain_text(evil)
     expect(stage.locator("img")).to_have_count(0)
     assert page.evaluate("window.pwned") is None
+
+
+def test_where_nothing_is_declared_the_line_says_what_was_seen(page: Page) -> None:
+    """The executors agree all along, or part on the way and end alike: told from the run on show."""
+    with emqlab.open_lab("embedded") as lab:
+        life, enqueue = record(lab, cases.LIFE["every"], detail="calls"), record(lab, cases.TRANSITION["enqueue"])
+    lines = {}
+    for name, recording in {"both": life, "alike": enqueue}.items():
+        page.evaluate("(values) => mountStage(values)", {"recording": recording})
+        lines[name] = page.locator(".emq .about").inner_text()
+    assert lines == {
+        "both": "They differ on the way, and end with the same replies and keys.",
+        "alike": "No declared divergence: both end with the same replies and keys.",
+    }
 
 
 def test_in_a_life_of_whole_calls_the_now_line_moves_with_the_clock(page: Page) -> None:

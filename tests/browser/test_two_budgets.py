@@ -10,7 +10,7 @@ import emqlab_widgets as widgets
 from emqlab.teach.history import HISTORIES
 from emqlab_widgets import chart
 from tests.browser import conftest
-from tests.browser.test_stage import CLIPPED, at, press
+from tests.browser.test_stage import BACK, CLIPPED, at, press
 
 LOST = HISTORIES["lost"]
 OTHERS = (
@@ -142,7 +142,7 @@ def test_what_ran_follows_whole_calls_and_each_file_has_a_link(page: Page) -> No
     expect(names).to_have_text(["sweep_stalled.lua", "stalled_check.py"])
     page.get_by_role("button", name="Link to this line").nth(1).click()
     code = f"two-budgets/{LOST}/3@6:native"
-    expect(stage.locator("figure").nth(1).locator("output")).to_have_text(f"Copied: {code}")
+    expect(stage.locator("figure").nth(1).locator("output")).to_have_text(f"Copied: {code} {BACK}")
     press(page, "Step back")
     press(page, "Step back")
     expect(names).to_have_text(["claim.lua", "claim.py"])
@@ -181,3 +181,14 @@ def test_every_key_is_a_table_that_follows_the_steps(page: Page) -> None:
     page.keyboard.press("Home")
     expect(row).to_have_count(0)
     expect(stage.locator(".every caption")).to_have_text("Every key, before and now. Before the call.")
+
+
+def test_each_move_says_what_it_sends(page: Page) -> None:
+    """Word for word what Python says of it: it is the only place where a lapse is explained."""
+    values = sent(LOST)
+    stage = mount(page, values)
+    stage.get_by_text("What each move sends").click()
+    (pick,) = (one for one in values["picks"] if one["kind"] == "moves")
+    shown = stage.locator(".what dl")
+    assert [option["value"] for option in pick["options"]] == shown.locator("dt").all_inner_texts()
+    assert [option["about"] for option in pick["options"]] == shown.locator("dd").all_inner_texts()

@@ -882,7 +882,7 @@ function movesPick(p, choose) {
     add.forEach((one) => dim(one, moves.length >= most));
     dim(undo, !past.length); dim(clear, !moves.length);
   }
-  const what = h("details", { class: "what" }, h("summary", {}, "What each move sends"), h("dl", {}, p.options.map((o) => [h("dt", {}, o.value), h("dd", {}, o.about)])));
+  const what = h("details", { class: "what" }, h("summary", {}, "What each move sends"), h("dl", {}, p.options.flatMap((o) => [h("dt", {}, o.value), h("dd", {}, o.about)])));
   const el = h("fieldset", { class: "moves" }, h("legend", {}, p.label), p.presets.length ? h("label", { class: "pick" }, h("span", {}, "start from"), start) : null,
     list, h("div", { class: "kit" }, h("div", { class: "add", role: "group", "aria-label": "add a move" }, add), h("div", { class: "edit" }, undo, clear, many)), what, live);
   let drawn = false;
@@ -1120,9 +1120,15 @@ function render({ model, el }) {
     const swatch = (ex, e) => h("span", {}, h("i", { class: `swatch s${e}` }), `${ex.title}: ${body.budgets.columns[e].counter}`);
     return h("div", { class: "chartbox", "aria-hidden": "true" }, h("p", { class: "lines" }, rec.executors.map(swatch), h("span", {}, h("b", {}, "†"), " dead")), body.chart);
   }
+  /** What is said where nothing is declared: it may show on the way, and may not at the end. */
+  function undeclared() {
+    const keys = [...rails(all).map((r) => `set/${r}`), ...fields(rec, all)], parts = (_, k) => keys.some((key) => differs(rec, all, key, k).includes(true));
+    if (parts(null, all[0].length - 1)) return "They end differently, and no declared divergence says why.";
+    return all[0].some(parts) ? "They differ on the way, and end with the same replies and keys." : "No declared divergence: both end with the same replies and keys.";
+  }
   function aboutCase(n) {
     const div = model.get("divergences") ?? {}, d = rec.differs ?? [...new Set([rec.case, ...rec.executors].flatMap((x) => x?.differs ?? []))];
-    const none = n > 1 && model.get("view") !== "workers" ? "No declared divergence: both must end with the same replies and keys." : rec.case?.about ?? "";
+    const none = n > 1 && model.get("view") !== "workers" ? undeclared() : rec.case?.about ?? "";
     const told = [rec.about ?? (d.length ? null : none)].filter(Boolean).map((text) => h("span", {}, text));
     about.replaceChildren(...(held ? [] : [...told, ...d.map((k) => h("span", {}, h("b", {}, `≠ ${k}`), ` ${div[k] ?? ""}`))]));
   }
@@ -1156,7 +1162,7 @@ function render({ model, el }) {
   }
   async function copyCode(text, out) {
     const code = h("span", {}, text);
-    out.replaceChildren(await copied(text) ? "Copied: " : "Copy this: ", code);
+    out.replaceChildren(await copied(text) ? "Copied: " : "Copy this: ", code, h("span", { class: "quiet" }, "\u2002open(\"…\") of emqlab_widgets brings it back"));
   }
   function sources() {
     const src = model.get("sources") ?? {}, shown = rec.executors.filter((e) => src[e.name]);
