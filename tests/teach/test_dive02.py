@@ -1,6 +1,5 @@
 """Dive 02's exercises: each way to a solution passes, and what tempts is told where it goes wrong."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,13 +20,6 @@ READ, GONE, COMPARED = (
 )
 STALE = "EMQSTALE complete token mismatch"
 COMPLETE = f"EVALSHA complete.lua 2 active job:{JOB} {JOB}"
-
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Solving something here is nobody's progress."""
-    monkeypatch.setenv("EMQLAB_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_memory", None)
 
 
 def copy(file: str, old: str, new: str) -> dict[str, str]:

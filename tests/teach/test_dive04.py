@@ -1,12 +1,11 @@
 """Dive 04's exercises: a solution passes, a tempting mistake fails with the command and the field that showed it."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from emqlab.lab import open_lab
-from emqlab.teach import check, progress, sandbox
+from emqlab.teach import check, sandbox
 from emqlab.teach.altered import own_text
 from emqlab.teach.cases import JOB, RIDDLES, claim, enqueue
 from emqlab.teach.exercises import EXERCISES
@@ -16,13 +15,6 @@ OTHER = "JOB0NgWEfAFbYw"
 WAITS = ["ZADD", "{p}pending", "0", JOB]
 ROW = ["HSET", f"{{p}}job:{JOB}", "state", "pending", "attempts", "0", "payload", "tea"]
 BAD_ROW = ["HSET", f"{{p}}job:{JOB}", "state", "pending", "attempts", "1.0", "payload", "tea"]
-
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Solving something here is nobody's progress."""
-    monkeypatch.setenv("EMQLAB_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_memory", None)
 
 
 def case(given: list[list[str]], *when: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -11,14 +11,7 @@ from typing import Any
 
 import pytest
 
-from emqlab.teach import check, progress, sandbox
-
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is solved here is nobody's."""
-    monkeypatch.setenv("EMQLAB_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_memory", None)
+from emqlab.teach import check, sandbox
 
 
 def forever(k: int) -> int:
