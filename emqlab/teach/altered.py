@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from emqlab.lab import ExecutorName, Lab
-from emqlab.observe.case import Case
-from emqlab.observe.run import Run, Skipped
+from emqlab.observe.run import Run
 from emqlab.scripted.scripts import SCRIPTS
-from emqlab.teach.answers import kind, no, sent, verb_steps
+from emqlab.teach.answers import kind, no, run_of, sent, verb_steps
 from emqlab.teach.cases.happy import HAPPY
 from emqlab.teach.cases.steps import CaseJson
 from emqlab.teach.verdict import Verdict
@@ -120,7 +119,7 @@ def first_difference(lab: Lab, changed: Lab, copy: Copy, case: CaseJson) -> Verd
     """The first reply, else the first key, in which the copy's run of a case is not the lab's own; None if none is."""
     from emqlab.parity.compare import difference, plain_reply
 
-    own, its = run_of(lab, copy.executor, case), run_of(changed, copy.executor, case)
+    own, its = run_of(lab, case, copy.executor), run_of(changed, case, copy.executor)
     found = difference(own, its)
     if found is None:
         return None
@@ -135,14 +134,6 @@ def first_difference(lab: Lab, changed: Lab, copy: Copy, case: CaseJson) -> Verd
     return no(why, command=sent(steps[-1], own), field=found.field, expected=told, got=got)
 
 
-def run_of(lab: Lab, executor: ExecutorName, case: CaseJson | Case) -> Run:
-    """The case on one executor. Raises ValueError when this server can't run it."""
-    run = lab.run(case, executor=executor)
-    if isinstance(run, Skipped):
-        raise ValueError(f"{run.case.name}: {run.why}")
-    return run
-
-
 def reply_told(reply: Any) -> str:
     """A reply in words: an error by its text, without what a server adds."""
     from emqlab.parity.compare import plain_reply
@@ -154,7 +145,7 @@ def reply_told(reply: Any) -> str:
 
 def told_of(lab: Lab, run: Run, why: str, expected: str) -> Verdict:
     """A verdict on the one call of a copy's run, by what it answered; the lab's own text is sent the same."""
-    own = run_of(lab, run.executor, run.case)  # type: ignore[arg-type]
+    own = run_of(lab, run.case, run.executor)  # type: ignore[arg-type]
     command = sent(verb_steps(own)[0], own)
     return no(why, command=command, field="reply", expected=expected, got=reply_told(run.replies[0]))
 

@@ -189,7 +189,7 @@ def test_a_case_that_does_not_kill_is_told_whether_there_is_something_to_see() -
         ({"file": "claim.lua"}, "The answer is a dict with file, text and case, not one with file."),
         (answer(SOUND, GHOST), "This is claim.lua as it is: alter something in it."),
         (answer("", GHOST, "luck.lua"), "The copy can't be run: there is no file 'luck.lua'"),
-        (answer(NO_CHECK, {}), "The case is no case yet. your case: name:"),
+        (answer(NO_CHECK, {}), "This is no case yet. your case: name:"),
         (answer(NO_CHECK, case([WAITS])), "The case has no step yet"),
     ],
     ids=["nothing", "a part", "unchanged", "no file", "no case", "no step"],

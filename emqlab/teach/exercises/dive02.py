@@ -19,10 +19,9 @@ from emqlab.teach.altered import (
     hunt,
     named,
     opened,
-    run_of,
     told_of,
 )
-from emqlab.teach.answers import kind, no, yes
+from emqlab.teach.answers import kind, no, run_of, yes
 from emqlab.teach.cases.fence import CURRENT, READERS, TOKENS, fence
 from emqlab.teach.exercises.exercise import Exercise
 from emqlab.teach.exercises.two_lines import two_lines
@@ -157,9 +156,9 @@ def _let_through(lab: Lab, changed: Lab, copy: Copy, verbs: list[str]) -> tuple[
     first: Run | None = None
     for verb, name in product(verbs, TOKENS):
         case = fence(verb, name)
-        if name == CURRENT or _answered(run_of(lab, copy.executor, case)):
+        if name == CURRENT or _answered(run_of(lab, case, copy.executor)):
             continue
-        run = run_of(changed, copy.executor, case)
+        run = run_of(changed, case, copy.executor)
         if _answered(run):
             return _shown(name), run
         first = first or run
