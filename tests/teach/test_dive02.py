@@ -10,6 +10,7 @@ from emqlab.teach.altered import own_text
 from emqlab.teach.cases import JOB
 from emqlab.teach.exercises import EXERCISES
 from emqlab.teach.exercises.two_lines import FILE
+from emqlab.teach.hunting import Hunt
 from emqlab.teach.verdict import Verdict
 
 LINES = own_text(FILE).splitlines()
@@ -167,15 +168,10 @@ def test_a_break_that_the_instrument_does_not_meet_is_not_solved(
     lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then the reader learns that it escaped, which is worth knowing, and is asked for another."""
-    monkeypatch.setattr("emqlab.teach.exercises.dive02.hunt", lambda copy: _missed())
+    monkeypatch.setattr("emqlab.teach.exercises.dive02.hunt", lambda copy: Hunt(7))
     verdict = EXERCISES["02-3"].judge(lab, copy(FILE, TEST, "false"))
     assert (verdict.ok, verdict.field) == (False, "instrument")
-    assert "Token 1 gets past your complete.lua, on a row whose attempts is 2. The instrument did not see it." in (
-        verdict.sentence
+    assert (
+        "Token 1 gets past your complete.lua, on a row whose attempts is 2. The instrument did not see it in 7 cases."
+        in (verdict.sentence)
     )
-
-
-def _missed() -> Any:
-    from emqlab.parity.defects.hunt import Caught
-
-    return Caught(None)

@@ -14,9 +14,9 @@ from emqlab.teach import plan
 from emqlab.teach.altered import (
     Copy,
     altered,
-    caught_told,
     happy_path,
     hunt,
+    hunt_told,
     named,
     opened,
     told_of,
@@ -144,11 +144,11 @@ def broken(lab: Lab, answer: Any) -> Verdict:
         tried = ", ".join(_shown(name) for name in TOKENS if name != CURRENT)
         why = f"The happy path holds, and so does the fence: none of the tokens {tried} gets past your {copy.file}."
         return told_of(lab, refused, why, "an answer")
-    caught = hunt(copy)
+    found = hunt(copy)
     through = f"Token {passed} gets past your {copy.file}, on a row whose attempts is {CURRENT}."
-    if caught.after is None:
-        return no(f"{through} {caught_told(caught)} Break it so that it shows more often.", field="instrument")
-    return yes(f"{through} {caught_told(caught)}")
+    if found.trial is None:
+        return no(f"{through} {hunt_told(found)} Break it so that it shows more often.", field="instrument")
+    return yes(f"{through} {hunt_told(found)}")
 
 
 def _let_through(lab: Lab, changed: Lab, copy: Copy, verbs: list[str]) -> tuple[str | None, Run | None]:

@@ -13,6 +13,7 @@ from emqlab.teach.altered import altered, first_difference, happy_path, hunt, na
 from emqlab.teach.answers import kind, no, read_case, run_of, runs_of, sent, untouched, verb_steps, yes
 from emqlab.teach.cases.parity import RIDDLES
 from emqlab.teach.exercises.exercise import Exercise
+from emqlab.teach.hunting import cases
 from emqlab.teach.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -162,8 +163,8 @@ def _ids(many: int) -> str:
 # ---------------------------------------------------------------- 04-3: a mutant, and what kills it
 
 
-#: How many cases the instrument tries, to tell whether there is something to be seen at all.
-TRIED = 300
+#: How many cases the instrument tries at the most, to tell whether there is something to be seen at all.
+TRIED = 200
 
 
 def mutant(lab: Lab, answer: Any) -> Verdict:
@@ -188,10 +189,10 @@ def mutant(lab: Lab, answer: Any) -> Verdict:
         killed = first_difference(lab, changed, copy, dict(case.source))
     if killed is not None:
         return yes(f"Survived the happy path, and killed. {killed.sentence} It should be {killed.expected}.")
-    caught = hunt(copy, flat=TRIED, more=0)
-    seen = f"It may be no defect: the instrument sees none either, in {TRIED} cases."
-    if caught.after is not None and caught.trial is not None:
-        seen = f"There is something to see: the instrument did after {caught.after} cases, in a {caught.trial.verb}."
+    found = hunt(copy, flat=TRIED, more=0)
+    seen = f"It may be no defect: the instrument sees none either, in {cases(found.tried)}."
+    if found.trial is not None:
+        seen = f"There is something to see: the instrument did after {cases(found.tried)}, in a {found.trial.verb}."
     run = run_of(lab, case, copy.executor)
     return no(
         f"It survives the happy path, and your case as well: both texts end alike. {seen}",
