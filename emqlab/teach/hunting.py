@@ -41,7 +41,6 @@ def cases(many: int) -> str:
 
 def prepare() -> None:
     """Import what a hunt needs and lay out the worlds that its cases are taken from: that takes no reader's time."""
-    from emqlab.parity.defects import sources  # noqa: F401
     from emqlab.parity.ground import Ground  # noqa: F401
     from emqlab.parity.shrink import shrunk  # noqa: F401
     from emqlab.parity.trials.aimed import Flat
