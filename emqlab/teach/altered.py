@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from emqlab.lab import ExecutorName, Lab
-from emqlab.observe.case import Case
-from emqlab.observe.run import Run, Skipped
+from emqlab.observe.run import Run
 from emqlab.scripted.scripts import SCRIPTS
-from emqlab.teach.answers import kind, no, sent, verb_steps
+from emqlab.teach import hunting
+from emqlab.teach.answers import kind, no, run_of, sent, verb_steps
 from emqlab.teach.cases.happy import HAPPY
 from emqlab.teach.cases.steps import CaseJson
+from emqlab.teach.hunting import FLAT, MORE, Hunt, cases
 from emqlab.teach.verdict import Verdict
-from emqlab.transitions import LANES_AND_FLOWS
 
 if TYPE_CHECKING:
-    from emqlab.parity.defects.hunt import Caught
     from emqlab.parity.defects.sources import Sources
 
-#: How many cases of flat jobs a hunt tries, and how many of every kind if that did not do: seconds, not more.
-FLAT, MORE = 600, 400
 _BYTES = re.compile(r"""\bb(["'])(.*?)\1""")
 _ERROR = re.compile(r"""Error\(text=(?:b)?(["'])(.*?)\1\)""")
 
@@ -120,7 +117,7 @@ def first_difference(lab: Lab, changed: Lab, copy: Copy, case: CaseJson) -> Verd
     """The first reply, else the first key, in which the copy's run of a case is not the lab's own; None if none is."""
     from emqlab.parity.compare import difference, plain_reply
 
-    own, its = run_of(lab, copy.executor, case), run_of(changed, copy.executor, case)
+    own, its = run_of(lab, case, copy.executor), run_of(changed, case, copy.executor)
     found = difference(own, its)
     if found is None:
         return None
@@ -135,14 +132,6 @@ def first_difference(lab: Lab, changed: Lab, copy: Copy, case: CaseJson) -> Verd
     return no(why, command=sent(steps[-1], own), field=found.field, expected=told, got=got)
 
 
-def run_of(lab: Lab, executor: ExecutorName, case: CaseJson | Case) -> Run:
-    """The case on one executor. Raises ValueError when this server can't run it."""
-    run = lab.run(case, executor=executor)
-    if isinstance(run, Skipped):
-        raise ValueError(f"{run.case.name}: {run.why}")
-    return run
-
-
 def reply_told(reply: Any) -> str:
     """A reply in words: an error by its text, without what a server adds."""
     from emqlab.parity.compare import plain_reply
@@ -154,34 +143,25 @@ def reply_told(reply: Any) -> str:
 
 def told_of(lab: Lab, run: Run, why: str, expected: str) -> Verdict:
     """A verdict on the one call of a copy's run, by what it answered; the lab's own text is sent the same."""
-    own = run_of(lab, run.executor, run.case)  # type: ignore[arg-type]
+    own = run_of(lab, run.case, run.executor)  # type: ignore[arg-type]
     command = sent(verb_steps(own)[0], own)
     return no(why, command=command, field="reply", expected=expected, got=reply_told(run.replies[0]))
 
 
-def hunt(copy: Copy, *, seed: int = 0, flat: int = FLAT, more: int = MORE) -> Caught:
-    """Let the instrument look for the copy, in cases aimed at its file's verbs: flat jobs first, then of every kind."""
-    from emqlab.parity.defects.hunt import Caught, hunted
+def hunt(copy: Copy, *, flat: int = FLAT, more: int = MORE) -> Hunt:
+    """Let the instrument look for the copy, in cases aimed at its file's verbs (see ``hunting.hunt``)."""
     from emqlab.parity.ground import Ground
-    from emqlab.parity.trials.aimed import Aimed, Flat
 
     ground = Ground("embedded", copy.sources)
     try:
-        caught = Caught(None)
-        if copy.verbs[0] not in LANES_AND_FLOWS:
-            caught = hunted(ground.rig, Flat(seed, copy.verbs), flat)
-        if caught.after is None and more:
-            caught = hunted(ground.rig, Aimed(seed, copy.verbs, native=copy.executor == "native"), more)
-            if caught.after is not None:
-                caught = replace(caught, after=flat + caught.after)
-        return caught
+        return hunting.hunt(ground.rig, copy.verbs, native=copy.executor == "native", flat=flat, more=more)
     finally:
         ground.close()
 
 
-def caught_told(caught: Caught) -> str:
+def hunt_told(found: Hunt) -> str:
     """How a hunt ended, in a sentence: in the how-manyeth case, which that was, and what was seen there."""
-    if caught.after is None or caught.trial is None:
-        return "The instrument did not see it."
-    seen = _BYTES.sub(r"\2", _ERROR.sub(r"\2", caught.complaints[0]))
-    return f"The instrument saw it in case {caught.after} ({caught.trial.name}, {caught.trial.verb}): {seen}."
+    if found.trial is None:
+        return f"The instrument did not see it in {cases(found.tried)}."
+    seen = _BYTES.sub(r"\2", _ERROR.sub(r"\2", found.complaints[0]))
+    return f"The instrument saw it in case {found.tried} ({found.trial.name}, {found.trial.verb}): {seen}."

@@ -15,7 +15,7 @@ from emqlab.observe.case_reader import parse_case
 from emqlab.observe.run import Done, Run, Skipped
 from emqlab.observe.state import SETS
 from emqlab.replies import ErrorReply, NotSent, reply_json
-from emqlab.teach.verdict import Verdict
+from emqlab.teach.verdict import NotRun, Verdict
 from emqlab.transitions import LANES_AND_FLOWS
 
 EXECUTORS: tuple[ExecutorName, ...] = ("scripted", "native")
@@ -31,14 +31,42 @@ def yes(sentence: str) -> Verdict:
     return Verdict(True, "", "", "", "", sentence)
 
 
-def own_case(answer: Any) -> Case | Verdict:
-    """The reader's case, or why it can't be one: it starts on an empty queue, and only verbs and the clock act."""
+def read_case(answer: Any, *, what: str = "The answer", parts: str = "name, queue, given and when") -> Case | Verdict:
+    """A reader's case with steps in it, or why it is none yet. ``what`` is to be one, a dict with these ``parts``."""
     if not isinstance(answer, dict):
-        return no(f"The answer is a case, a dict with name, queue and when, not {kind(answer)}.")
+        return no(f"{what} is a case, a dict with {parts}, not {kind(answer)}.")
     try:
         case = parse_case(answer, "your case")
     except BadCase as error:
         return no(f"This is no case yet. {_from_one(str(error))}")
+    if not case.verbs:
+        return no("The case has no step yet: when is where the verbs go.", field="when", expected="steps", got="none")
+    return case
+
+
+def untouched(case: Case | Verdict) -> Case | Verdict:
+    """The case for any server, if its verbs are sent as they are; a verdict stays.
+
+    Keys and arguments of one's own are raw commands in disguise, and what only other servers run can't be judged.
+    """
+    if isinstance(case, Verdict):
+        return case
+    for place, step in enumerate(case.when, 1):
+        for name, own in (("keys", step.keys), ("args", step.args)):
+            if own is not None:
+                told = f"Step {place} brings {name} of its own; leave them to the verb."
+                return no(told, command=step.verb or "", field=name, expected=f"no {name}", got=" ".join(map(str, own)))
+    return replace(case, servers=None)
+
+
+def own_case(answer: Any) -> Case | Verdict:
+    """The reader's case, or why it can't be one: it starts on an empty queue, and only verbs and the clock act."""
+    case = read_case(answer, parts="name, queue and when")
+    return case if isinstance(case, Verdict) else _by_hand(case) or untouched(case)
+
+
+def _by_hand(case: Case) -> Verdict | None:
+    """What of a case is not left to the verbs of flat jobs and the clock; None when all is."""
     if case.given:
         first, many = " ".join(map(str, case.given[0])), len(case.given)
         return no(
@@ -66,9 +94,7 @@ def own_case(answer: Any) -> Case | Verdict:
                 expected="a step of a flat job",
                 got=step.verb,
             )
-    if not case.verbs:
-        return no("The case has no step yet: when is where the verbs go.", field="when", expected="steps", got="none")
-    return case
+    return None
 
 
 def _from_one(sentence: str) -> str:
@@ -112,12 +138,16 @@ def _refused(done: Done) -> bool:
 
 
 def runs_of(lab: Lab, case: Case) -> list[Run]:
-    """The case on each executor, in the order of ``EXECUTORS``. Raises BadCase when this server can't run it."""
-    done = [lab.run(case, executor=name) for name in EXECUTORS]
-    skipped = [one.why for one in done if isinstance(one, Skipped)]
-    if skipped:
-        raise BadCase(f"{case.name}: {skipped[0]}")
-    return [one for one in done if isinstance(one, Run)]
+    """The case on each executor, in the order of ``EXECUTORS``. Raises NotRun when this server can't run it."""
+    return [run_of(lab, case, name) for name in EXECUTORS]
+
+
+def run_of(lab: Lab, case: Case | Mapping[str, Any], executor: ExecutorName) -> Run:
+    """The case on one executor. Raises NotRun when this server can't run it."""
+    run = lab.run(case if isinstance(case, Case) else dict(case), executor=executor)
+    if isinstance(run, Skipped):
+        raise NotRun(f"This case can't be run here: {run.why}.")
+    return run
 
 
 def verb_steps(run: Run) -> list[Done]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from emqlab.lab import Lab
 from emqlab.observe.recording import Column, record
 from emqlab.teach.answers import no
+from emqlab.teach.hunting import Hunt, cases, hunt
 from emqlab.teach.verdict import Verdict
 from emqlab.transitions import TRANSITIONS
 
@@ -29,7 +32,7 @@ DEFECTS: Mapping[str, str] = {
 }
 #: The verbs whose cases a lesson measures: quick to lay out, and where most of the divergences are.
 VERBS = ("claim", "complete", "fail", "stalled_check")
-#: A hunt is given up after so many cases.
+#: A hunt for a planted defect is given up after so many cases.
 PATIENCE = 600
 
 
@@ -52,11 +55,6 @@ class Catch:
     recording: dict[str, Any]
 
 
-def cases(many: int) -> str:
-    """How many cases, in words."""
-    return "1 case" if many == 1 else f"{many} cases"
-
-
 def catch(name: str, lab: Lab, *, seed: int = 0) -> Catch:
     """Plant a defect on an embedded server of its own, hunt it, make what was found small, and record that.
 
@@ -66,39 +64,38 @@ def catch(name: str, lab: Lab, *, seed: int = 0) -> Catch:
     from emqlab.parity.defects.plants import PLANTS, planted
 
     sources, file = planted(name), PLANTS[name].file
-    caught = _caught(sources, file, lab, seed, PLANTS[name].rule)
-    if caught is None:
-        raise NotCaught(f"{name} was not seen in {cases(PATIENCE)}")
+    hunting = partial(hunt, seed=seed, flat=PATIENCE, more=0, seconds=inf)
+    caught = _caught(sources, file, lab, hunting, PLANTS[name].rule)
+    if isinstance(caught, Hunt):
+        raise NotCaught(f"{name} was not seen in {cases(caught.tried)}")
     return caught
 
 
 def catch_text(lab: Lab, answer: Any) -> Catch | Verdict:
     """The same for a reader's own text, ``{"claim.lua": text}``: what was caught, or in a sentence why nothing was."""
-    from emqlab.teach.altered import altered
+    from emqlab.teach.altered import altered, hunt_told
 
     copy = altered(answer)
     if isinstance(copy, Verdict):
         return copy
-    caught = _caught(copy.sources, copy.file, lab, 0, f"a changed {copy.file}")
-    return caught or no(f"The instrument did not see it in {cases(PATIENCE)} of flat jobs.")
+    caught = _caught(copy.sources, copy.file, lab, hunt, f"a changed {copy.file}")
+    return no(hunt_told(caught)) if isinstance(caught, Hunt) else caught
 
 
-def _caught(sources: Sources, file: str, lab: Lab, seed: int, about: str) -> Catch | None:
-    """Hunt one changed file; None when it was not seen."""
-    from emqlab.parity.defects.hunt import hunted
+def _caught(sources: Sources, file: str, lab: Lab, hunting: Callable[..., Hunt], about: str) -> Catch | Hunt:
+    """Hunt one changed file; how the hunt ended when nothing was seen."""
     from emqlab.parity.defects.sources import ENDINGS, changed_lines, own_sources, served_by
     from emqlab.parity.ground import Ground
     from emqlab.parity.shrink import shrunk
-    from emqlab.parity.trials.aimed import Flat
     from emqlab.parity.trials.trial import case_json
 
     executor = ENDINGS[file.rpartition(".")[2]]
     changed = changed_lines(own_sources().text(file), sources.text(file))
     ground = Ground("embedded", sources)
     try:
-        seen = hunted(ground.rig, Flat(seed, served_by(file)), PATIENCE)
-        if seen.after is None or seen.trial is None:
-            return None
+        seen = hunting(ground.rig, served_by(file), native=executor == "native")
+        if seen.trial is None:
+            return seen
         small, verdict = shrunk(ground.rig, seen.trial)
         made = record(
             lab,
@@ -109,9 +106,9 @@ def _caught(sources: Sources, file: str, lab: Lab, seed: int, about: str) -> Cat
                 Column("native", "native"),
             ],
             titles={"changed": f"{file}, changed", **_titles(small.verb)},
-            about=_told(file, changed, seen.after),
+            about=_told(file, changed, seen.tried),
         )
-        return Catch(file, sources.text(file), changed, seen.after, made)
+        return Catch(file, sources.text(file), changed, seen.tried, made)
     finally:
         ground.close()
 

@@ -1,7 +1,8 @@
 """Where a reader's own code is judged: a process of its own with a server of its own, ended when it takes too long.
 
 The answer goes there pickled, functions by their code (cloudpickle), and the verdict comes back as JSON. Nothing that
-the code breaks, keeps or kills is the notebook's.
+the code breaks, keeps or kills is the notebook's. It guards a notebook against accidents, not a verdict against a
+cheat: the code runs where it is judged, and could say the verdict itself.
 """
 
 from __future__ import annotations
@@ -58,10 +59,12 @@ def told(job: str, answer: Any) -> dict[str, Any]:
     packed = _packed(answer)
     out, back = os.pipe()
     try:
-        with tempfile.TemporaryFile() as printed:
+        with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as handed:
+            handed.write(packed)  # no pipe: nobody would wait for one whose other end is not read
+            handed.seek(0)
             process = subprocess.Popen(
                 [sys.executable, "-m", "emqlab.teach.judge", job, str(back)],
-                stdin=subprocess.PIPE,
+                stdin=handed,
                 stdout=printed,
                 stderr=subprocess.STDOUT,
                 pass_fds=[back],
@@ -71,7 +74,7 @@ def told(job: str, answer: Any) -> dict[str, Any]:
             os.close(back)
             back = -1
             try:
-                return _answer(process, _Lines(out), packed)
+                return _answer(_Lines(out))
             finally:
                 _end(process)
                 _show(printed)
@@ -102,10 +105,7 @@ def _packed(answer: Any) -> bytes:
         ) from error
 
 
-def _answer(process: subprocess.Popen[bytes], answers: _Lines, packed: bytes) -> dict[str, Any]:
-    assert process.stdin is not None
-    with suppress(BrokenPipeError), process.stdin as sending:
-        sending.write(packed)
+def _answer(answers: _Lines) -> dict[str, Any]:
     if not answers.next(START_S):
         return _no("The process in which your answer is judged did not begin; what it printed is above.")
     line = answers.next(LIMIT_S)

@@ -41,7 +41,13 @@ class Verdict:
         return [(name, value) for name, value in parts if value]
 
 
+class NotRun(ValueError):
+    """An answer that can't be run where it is judged; ``str`` is a sentence for its reader."""
+
+
 def could_not(error: Exception) -> Verdict:
-    """A verdict on an answer that broke while it was run."""
+    """A verdict on an answer that broke while it was run, or that could not be."""
+    if isinstance(error, NotRun):
+        return Verdict(False, "", "", "", "", str(error))
     why = " ".join(str(error).split())[:200].rstrip(".")
     return Verdict(False, "", "", "", "", f"This could not be run ({type(error).__name__}: {why}).")

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 import emqlab
-from emqlab.teach import altered
+from emqlab.teach import altered, hunting
 from emqlab.teach.altered import Copy
+from emqlab.teach.hunting import Hunt
 from emqlab.teach.verdict import Verdict
 
 FENCE = "if attempts ~= token then return redis.error_reply('EMQSTALE complete token mismatch') end\n"
@@ -92,15 +93,33 @@ def test_the_instrument_sees_what_is_broken_beside_the_happy_path(lab: emqlab.La
     """The copy behaves as long as nobody does anything odd, and is caught by cases in which somebody does."""
     with altered.opened(made) as changed:
         assert altered.happy_path(lab, changed, made) is None
-    caught = altered.hunt(made)
-    assert caught.after is not None
-    assert altered.caught_told(caught).startswith(f"The instrument saw it in case {caught.after} (")
-    assert "b'" not in altered.caught_told(caught)
+    found = altered.hunt(made)
+    assert found.trial is not None
+    assert altered.hunt_told(found).startswith(f"The instrument saw it in case {found.tried} (")
+    assert "b'" not in altered.hunt_told(found)
 
 
 def test_a_copy_that_is_sound_is_not_caught() -> None:
     """A hunt that finds something in everything would be worth nothing."""
     made = altered.copy_of("requeue.py", altered.own_text("requeue.py") + "# read\n")
-    caught = altered.hunt(made, flat=60, more=0)
-    assert caught.after is None
-    assert altered.caught_told(caught) == "The instrument did not see it."
+    found = altered.hunt(made, flat=60, more=5)
+    assert found.trial is None
+    assert altered.hunt_told(found) == "The instrument did not see it in 65 cases."
+
+
+@pytest.mark.parametrize("more", [0, 40])
+def test_a_file_of_lanes_is_hunted_in_cases_of_its_own(more: int) -> None:
+    """There is no flat job in them; what was tried is counted from the first of them on."""
+    made = altered.copy_of("lane_pause.lua", altered.own_text("lane_pause.lua") + "-- the same\n")
+    assert altered.hunt(made, flat=10, more=more) == Hunt(10 + more)
+    broken = altered.copy_of("lane_pause.lua", "return 1\n")
+    found = altered.hunt(broken, flat=10, more=more)
+    assert found.trial is not None
+    assert found.tried <= 10
+
+
+def test_a_hunt_ends_by_its_own_clock_and_says_how_many_cases_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine fewer are tried; an answer is never stopped for that."""
+    monkeypatch.setattr(hunting, "SECONDS", 0)
+    made = altered.copy_of("requeue.py", altered.own_text("requeue.py") + "# read\n")
+    assert altered.hunt_told(altered.hunt(made)) == f"The instrument did not see it in {hunting.BATCH} cases."

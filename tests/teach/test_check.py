@@ -1,7 +1,6 @@
 """The exercises: a solution passes, a tempting mistake fails with the command and the field that showed it."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +12,6 @@ from emqlab.teach.exercises.dive01 import DRAWN, LOST
 from emqlab.teach.limits import TooLong, limited
 
 ROW = f"job:{JOB}"
-
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Solving something here is nobody's progress."""
-    monkeypatch.setenv("EMQLAB_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_memory", None)
 
 
 def case(*when: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Dive 02's exercises: each way to a solution passes, and what tempts is told where it goes wrong."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from emqlab.teach.altered import own_text
 from emqlab.teach.cases import JOB
 from emqlab.teach.exercises import EXERCISES
 from emqlab.teach.exercises.two_lines import FILE
+from emqlab.teach.hunting import Hunt
 from emqlab.teach.verdict import Verdict
 
 LINES = own_text(FILE).splitlines()
@@ -21,13 +21,6 @@ READ, GONE, COMPARED = (
 )
 STALE = "EMQSTALE complete token mismatch"
 COMPLETE = f"EVALSHA complete.lua 2 active job:{JOB} {JOB}"
-
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Solving something here is nobody's progress."""
-    monkeypatch.setenv("EMQLAB_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_memory", None)
 
 
 def copy(file: str, old: str, new: str) -> dict[str, str]:
@@ -175,15 +168,10 @@ def test_a_break_that_the_instrument_does_not_meet_is_not_solved(
     lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then the reader learns that it escaped, which is worth knowing, and is asked for another."""
-    monkeypatch.setattr("emqlab.teach.exercises.dive02.hunt", lambda copy: _missed())
+    monkeypatch.setattr("emqlab.teach.exercises.dive02.hunt", lambda copy: Hunt(7))
     verdict = EXERCISES["02-3"].judge(lab, copy(FILE, TEST, "false"))
     assert (verdict.ok, verdict.field) == (False, "instrument")
-    assert "Token 1 gets past your complete.lua, on a row whose attempts is 2. The instrument did not see it." in (
-        verdict.sentence
+    assert (
+        "Token 1 gets past your complete.lua, on a row whose attempts is 2. The instrument did not see it in 7 cases."
+        in (verdict.sentence)
     )
-
-
-def _missed() -> Any:
-    from emqlab.parity.defects.hunt import Caught
-
-    return Caught(None)

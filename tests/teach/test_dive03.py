@@ -1,6 +1,5 @@
 """Dive 03's exercises: a solution passes, a tempting mistake fails with the command and the field that showed it."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,13 +13,6 @@ from emqlab.teach.exercises import EXERCISES
 
 ROW = f"job:{JOB}"
 EXTEND = {"verb": "extend", "id": JOB, "token": "1", "lease_ms": "9000"}
-
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Solving something here is nobody's progress."""
-    monkeypatch.setenv("EMQLAB_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_memory", None)
 
 
 def case(*when: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -1,12 +1,11 @@
 """Dive 04's exercises: a solution passes, a tempting mistake fails with the command and the field that showed it."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from emqlab.lab import open_lab
-from emqlab.teach import check, progress, sandbox
+from emqlab.teach import check, sandbox
 from emqlab.teach.altered import own_text
 from emqlab.teach.cases import JOB, RIDDLES, claim, enqueue
 from emqlab.teach.exercises import EXERCISES
@@ -16,13 +15,6 @@ OTHER = "JOB0NgWEfAFbYw"
 WAITS = ["ZADD", "{p}pending", "0", JOB]
 ROW = ["HSET", f"{{p}}job:{JOB}", "state", "pending", "attempts", "0", "payload", "tea"]
 BAD_ROW = ["HSET", f"{{p}}job:{JOB}", "state", "pending", "attempts", "1.0", "payload", "tea"]
-
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Solving something here is nobody's progress."""
-    monkeypatch.setenv("EMQLAB_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_memory", None)
 
 
 def case(given: list[list[str]], *when: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -187,7 +179,10 @@ def test_a_case_that_does_not_kill_is_told_whether_there_is_something_to_see() -
     assert told(verdict) == (SCRIPT, "every key", "a difference", "none")
     assert "There is something to see: the instrument did after " in verdict.sentence
     verdict = here("04-3", answer(SOUND + "-- it does the same\n", GHOST))
-    assert "the instrument sees none either, in 300 cases" in verdict.sentence
+    assert verdict.sentence.endswith("It may be no defect: the instrument sees none either, in 200 cases.")
+    verdict = here("04-3", answer("return 1\n", GHOST, "lane_pause.lua"))
+    assert "There is something to see: the instrument did after " in verdict.sentence
+    assert verdict.sentence.endswith(", in a lane_pause.")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +192,7 @@ def test_a_case_that_does_not_kill_is_told_whether_there_is_something_to_see() -
         ({"file": "claim.lua"}, "The answer is a dict with file, text and case, not one with file."),
         (answer(SOUND, GHOST), "This is claim.lua as it is: alter something in it."),
         (answer("", GHOST, "luck.lua"), "The copy can't be run: there is no file 'luck.lua'"),
-        (answer(NO_CHECK, {}), "The case is no case yet. your case: name:"),
+        (answer(NO_CHECK, {}), "This is no case yet. your case: name:"),
         (answer(NO_CHECK, case([WAITS])), "The case has no step yet"),
     ],
     ids=["nothing", "a part", "unchanged", "no file", "no case", "no step"],

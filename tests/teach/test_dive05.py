@@ -1,7 +1,6 @@
 """The exercises of dive 05: each can be solved in its ways, and a tempting mistake is told by what the run did."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,13 +15,6 @@ RESTART: StepJson = {"restart": True}
 MILK: StepJson = {**enqueue(), "id": OTHER}
 LOST = [claim(1_000), RESTART, advance(1_000), sweep(1)]
 GiveUp = Callable[[dict[str, str]], Any]
-
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Solving something here is nobody's progress."""
-    monkeypatch.setenv("EMQLAB_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_memory", None)
 
 
 def case(*when: StepJson) -> dict[str, Any]:

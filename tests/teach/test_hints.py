@@ -1,19 +1,11 @@
 """Hints come one at a time and run out at the answer's shape."""
 
 import html
-from pathlib import Path
 
 import pytest
 
 from emqlab.teach import hint, progress
 from emqlab.teach.exercises import EXERCISES
-
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hints taken here are nobody's."""
-    monkeypatch.setenv("EMQLAB_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_memory", None)
 
 
 def test_every_exercise_has_hints() -> None:

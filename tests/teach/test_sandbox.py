@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -11,14 +12,7 @@ from typing import Any
 
 import pytest
 
-from emqlab.teach import check, progress, sandbox
-
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is solved here is nobody's."""
-    monkeypatch.setenv("EMQLAB_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_memory", None)
+from emqlab.teach import check, sandbox
 
 
 def forever(k: int) -> int:
@@ -124,3 +118,36 @@ def test_where_there_are_no_processes_steps_are_counted(monkeypatch: pytest.Monk
     monkeypatch.setattr(sandbox, "possible", lambda: False)
     answers: list[Any] = [forever, with_help]
     assert [check("01-1", answer).ok for answer in answers] == [False, True]
+
+
+LATE = """
+import sys
+from emqlab.lab import open_lab
+from emqlab.teach import judge
+from emqlab.teach.altered import own_text
+
+judge.prepare()
+before = set(sys.modules)
+text = own_text("complete.lua").replace("attempts ~= token", "false")
+with open_lab("embedded") as lab:
+    assert judge.EXERCISES["02-3"].judge(lab, {"complete.lua": text}).ok
+    assert judge.catch_text(lab, {"complete.lua": text}).after == 1
+print([name for name in sys.modules if name.startswith("emqlab") and name not in before])
+"""
+
+
+def test_the_time_begins_when_everything_is_imported() -> None:
+    """Else a slow disk would take it from the reader's code: a hunt needs the most, and finds it there."""
+    ran = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
+def test_an_answer_that_nobody_reads_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that never reads can't hold up the notebook with an answer longer than a pipe."""
+    deaf = tmp_path / "python"
+    deaf.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(60)\n")
+    deaf.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(deaf))
+    monkeypatch.setattr(sandbox, "START_S", 0.1)
+    verdict = sandbox.judged("01-1", {"long": "x" * 1_000_000})
+    assert verdict.sentence.startswith("The process in which your answer is judged did not begin")

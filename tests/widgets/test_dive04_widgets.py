@@ -210,13 +210,30 @@ def test_a_readers_own_defect_is_shown_as_a_planted_one() -> None:
 def test_a_text_that_does_the_same_is_not_called_caught(lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor is the lab's own, nor one that can't be run: a sentence says which it is."""
     monkeypatch.setattr("emqlab.teach.sandbox.possible", lambda: False)
-    monkeypatch.setattr("emqlab.teach.instrument.PATIENCE", 50)
+    monkeypatch.setattr("emqlab.teach.hunting.SECONDS", 0)
     told = {
-        own_text("claim.lua") + "-- the same\n": "The instrument did not see it in 50 cases of flat jobs.",
+        own_text("claim.lua") + "-- the same\n": "The instrument did not see it in 25 cases.",
         own_text("claim.lua"): "This is claim.lua as it is: alter something in it.",
         "x = (": "The copy can't be run: claim.lua:1: unexpected symbol near '<eof>'.",
     }
     assert {text: widgets.hunt({"claim.lua": text}, lab).sentence for text in told} == told
+
+
+@pytest.mark.parametrize("file", ["lane_claim.lua", "lane_pause.lua"])
+def test_a_file_of_lanes_is_hunted_and_shown_too(file: str, lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In cases of lanes, for it knows no others; what its verb has no native twin for is said in the column."""
+    monkeypatch.setattr("emqlab.teach.sandbox.possible", lambda: False)
+    shown = widgets.hunt({file: "return 1\n"}, lab)
+    assert isinstance(shown, widgets.Stage)
+    assert file in shown.recording["about"]
+
+
+@pytest.mark.parametrize(("copy", "said"), [("x", "a str"), (3, "an int"), (None, "None"), ({}, "0 files")])
+def test_what_is_no_file_is_told_in_a_sentence(copy: Any, said: str) -> None:
+    """A hunt takes one file and its text, and says so."""
+    assert widgets.hunt(copy).sentence == (
+        f'The answer is one file and its text, {{"complete.lua": text}}, not {said}.'
+    )
 
 
 # ---------------------------------------------------------------- the table

@@ -8,6 +8,7 @@ from typing import Any
 from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab, open_lab
 from emqlab.teach import sandbox
+from emqlab.teach.altered import named
 from emqlab.teach.instrument import DEFECTS, Catch, catch, catch_text
 from emqlab.teach.verdict import Verdict
 from emqlab_widgets.sources import Sources, sources_of
@@ -64,14 +65,19 @@ def hunt(copy: Mapping[str, str], lab: Lab | None = None) -> Stage | Verdict:
     The text is run in a process of its own, for 5 s at most. A verdict with a sentence where it was not seen, can't be
     run, or is the lab's own.
     """
+    answer: Any = copy
+    if isinstance(answer, Mapping):
+        answer = dict(answer)
+    if isinstance(unfit := named(answer), Verdict):
+        return unfit
     if sandbox.possible():
         try:
-            told = sandbox.told("hunt", dict(copy))
+            told = sandbox.told("hunt", answer)
         except sandbox.CannotSend as error:
             return Verdict(False, "", "", "", "", str(error))
         found = Catch(**told) if "recording" in told else Verdict(**told)
     else:
-        found = catch_text(_embedded(lab), copy)
+        found = catch_text(_embedded(lab), answer)
     if isinstance(found, Verdict):
         return found
     recording = found.recording

@@ -1,6 +1,5 @@
 """Exercise 03-2: an id in schedule and in dead, by the scripts, and why the verb will not (SPEC 6)."""
 
-from dataclasses import replace
 from typing import Any
 
 from emqlab import keys
@@ -20,7 +19,7 @@ PAIR = "schedule and dead"
 
 def two_sets(lab: Lab, answer: Any) -> Verdict:
     """A case that leaves an id in schedule and dead by the scripts, is refused natively, and whose differs says why."""
-    case = untouched(own_case(answer))
+    case = own_case(answer)
     if isinstance(case, Verdict):
         return case
     scripted, native = runs_of(lab, case)
@@ -44,18 +43,6 @@ def two_sets(lab: Lab, answer: Any) -> Verdict:
         f"The scripts leave …{split[0][-4:]} in {places_at_end(scripted, split[0])}. The verb of step {step.index + 1},"
         f" {step.step.verb}, asks active first and writes nothing: declared as {numbers}."
     )
-
-
-def untouched(case: Case | Verdict) -> Case | Verdict:
-    """The case, if its verbs are sent as they are: keys and arguments of one's own are raw commands in disguise."""
-    if isinstance(case, Verdict):
-        return case
-    for place, step in enumerate(case.when, 1):
-        for name, own in (("keys", step.keys), ("args", step.args)):
-            if own is not None:
-                told = f"Step {place} brings {name} of its own; leave them to the verb."
-                return no(told, command=step.verb or "", field=name, expected=f"no {name}", got=" ".join(map(str, own)))
-    return replace(case, servers=None)
 
 
 def _ids(run: Run) -> set[str]:

@@ -14,15 +14,14 @@ from emqlab.teach import plan
 from emqlab.teach.altered import (
     Copy,
     altered,
-    caught_told,
     happy_path,
     hunt,
+    hunt_told,
     named,
     opened,
-    run_of,
     told_of,
 )
-from emqlab.teach.answers import kind, no, yes
+from emqlab.teach.answers import kind, no, run_of, yes
 from emqlab.teach.cases.fence import CURRENT, READERS, TOKENS, fence
 from emqlab.teach.exercises.exercise import Exercise
 from emqlab.teach.exercises.two_lines import two_lines
@@ -145,11 +144,11 @@ def broken(lab: Lab, answer: Any) -> Verdict:
         tried = ", ".join(_shown(name) for name in TOKENS if name != CURRENT)
         why = f"The happy path holds, and so does the fence: none of the tokens {tried} gets past your {copy.file}."
         return told_of(lab, refused, why, "an answer")
-    caught = hunt(copy)
+    found = hunt(copy)
     through = f"Token {passed} gets past your {copy.file}, on a row whose attempts is {CURRENT}."
-    if caught.after is None:
-        return no(f"{through} {caught_told(caught)} Break it so that it shows more often.", field="instrument")
-    return yes(f"{through} {caught_told(caught)}")
+    if found.trial is None:
+        return no(f"{through} {hunt_told(found)} Break it so that it shows more often.", field="instrument")
+    return yes(f"{through} {hunt_told(found)}")
 
 
 def _let_through(lab: Lab, changed: Lab, copy: Copy, verbs: list[str]) -> tuple[str | None, Run | None]:
@@ -157,9 +156,9 @@ def _let_through(lab: Lab, changed: Lab, copy: Copy, verbs: list[str]) -> tuple[
     first: Run | None = None
     for verb, name in product(verbs, TOKENS):
         case = fence(verb, name)
-        if name == CURRENT or _answered(run_of(lab, copy.executor, case)):
+        if name == CURRENT or _answered(run_of(lab, case, copy.executor)):
             continue
-        run = run_of(changed, copy.executor, case)
+        run = run_of(changed, case, copy.executor)
         if _answered(run):
             return _shown(name), run
         first = first or run

@@ -5,7 +5,7 @@ from typing import Any
 
 from emqlab.lab import ExecutorName, Lab
 from emqlab.observe.run import Run
-from emqlab.teach.answers import kind, no, yes
+from emqlab.teach.answers import kind, no, run_of, yes
 from emqlab.teach.arithmetic import Moved, made_by, moved
 from emqlab.teach.cases.exits import WITH_A_PAST
 from emqlab.teach.exercises.astray import two_sets
@@ -44,8 +44,7 @@ def arithmetic(lab: Lab, answer: Any) -> Verdict:
 def _parted(lab: Lab, name: str, guess: Any) -> Verdict | None:
     """Where a prediction and the run of its call part, None where they do not."""
     by: ExecutorName = "scripted" if name == "reap" else "native"
-    run = lab.run(WITH_A_PAST[name], executor=by)
-    assert isinstance(run, Run)
+    run = run_of(lab, WITH_A_PAST[name], by)
     for part, one, (right, command) in zip(PARTS, guess, _measured(run, moved(run)), strict=True):
         guessed = "none" if one is None else str(one).removeprefix("metrics:")
         if guessed != right:

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab
-from emqlab.observe.case import BadCase, Case
+from emqlab.observe.case import Case
 from emqlab.observe.case_reader import parse_case
 from emqlab.observe.run import Run
 from emqlab.teach.altered import altered, first_difference, happy_path, hunt, named, opened
-from emqlab.teach.answers import kind, no, runs_of, sent, verb_steps, yes
+from emqlab.teach.answers import kind, no, read_case, run_of, runs_of, sent, untouched, verb_steps, yes
 from emqlab.teach.cases.parity import RIDDLES
 from emqlab.teach.exercises.exercise import Exercise
+from emqlab.teach.hunting import cases
 from emqlab.teach.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -112,14 +113,9 @@ WANTED = 3
 
 def shows_three(lab: Lab, answer: Any) -> Verdict:
     """A case that shows divergence 3 and no other."""
-    if not isinstance(answer, dict):
-        return no(f"The answer is a case, a dict with name, queue, given and when, not {kind(answer)}.")
-    try:
-        case = parse_case(answer, "your case")
-    except BadCase as error:
-        return no(f"This is no case yet. {error}")
-    if not case.verbs:
-        return no("The case has no step yet: when is where the verbs go.", field="when", expected="steps", got="none")
+    case = untouched(read_case(answer))
+    if isinstance(case, Verdict):
+        return case
     runs = runs_of(lab, case)
     found, shown = _parted(runs), _explained(runs[1])
     last = sent(verb_steps(runs[1])[-1], runs[1])
@@ -128,7 +124,7 @@ def shows_three(lab: Lab, answer: Any) -> Verdict:
         why = f"Both executors end alike: the last step answers {told} on both, and every key is the same."
         return no(why, command=last, field="every key", expected="a difference", got="none")
     if shown is None:
-        why = "They part, but a case with keys, args or servers of its own can't be followed. Leave those out."
+        why = "They part, but one of the commands in given or when can't be followed. Take a plainer one."
         return no(why, command=last, field=found.field, expected=str(WANTED), got="not known")
     if shown.possible == {WANTED}:
         return yes(f"It shows 3 and nothing else: {_lost(runs)}.")
@@ -167,8 +163,8 @@ def _ids(many: int) -> str:
 # ---------------------------------------------------------------- 04-3: a mutant, and what kills it
 
 
-#: How many cases the instrument tries, to tell whether there is something to be seen at all.
-TRIED = 300
+#: How many cases the instrument tries at the most, to tell whether there is something to be seen at all.
+TRIED = 200
 
 
 def mutant(lab: Lab, answer: Any) -> Verdict:
@@ -193,12 +189,11 @@ def mutant(lab: Lab, answer: Any) -> Verdict:
         killed = first_difference(lab, changed, copy, dict(case.source))
     if killed is not None:
         return yes(f"Survived the happy path, and killed. {killed.sentence} It should be {killed.expected}.")
-    caught = hunt(copy, flat=TRIED, more=0)
-    seen = f"It may be no defect: the instrument sees none either, in {TRIED} cases."
-    if caught.after is not None and caught.trial is not None:
-        seen = f"There is something to see: the instrument did after {caught.after} cases, in a {caught.trial.verb}."
-    run = lab.run(case, executor=copy.executor)
-    assert isinstance(run, Run)
+    found = hunt(copy, flat=TRIED, more=0)
+    seen = f"It may be no defect: the instrument sees none either, in {cases(found.tried)}."
+    if found.trial is not None:
+        seen = f"There is something to see: the instrument did after {cases(found.tried)}, in a {found.trial.verb}."
+    run = run_of(lab, case, copy.executor)
     return no(
         f"It survives the happy path, and your case as well: both texts end alike. {seen}",
         command=sent(verb_steps(run)[-1], run),
@@ -215,13 +210,8 @@ def _parts(answer: Any) -> tuple[str, str, Case] | Verdict:
     found = named({answer["file"]: answer["text"]})
     if isinstance(found, Verdict):
         return found
-    try:
-        case = parse_case(answer["case"], "your case")
-    except BadCase as error:
-        return no(f"The case is no case yet. {error}")
-    if not case.verbs:
-        return no("The case has no step yet: when is where the verbs go.", field="when", expected="steps", got="none")
-    return (*found, case)
+    case = read_case(answer["case"], what="What kills it")
+    return case if isinstance(case, Verdict) else (*found, case)
 
 
 def _keys(answer: Any) -> str:

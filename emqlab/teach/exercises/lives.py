@@ -7,8 +7,7 @@ from emqlab.lab import Lab
 from emqlab.observe.case import Case
 from emqlab.observe.run import Done, Run
 from emqlab.replies import ErrorReply
-from emqlab.teach.answers import judged, no, own_case, said, sent, verb_steps, yes
-from emqlab.teach.exercises.astray import untouched
+from emqlab.teach.answers import judged, no, said, sent, verb_steps, yes
 from emqlab.teach.verdict import Verdict
 
 ADDS = ("enqueue", "schedule")
@@ -27,8 +26,7 @@ class _Life:
 
 def destroyed(lab: Lab, answer: Any) -> Verdict:
     """A case in which a token of an id's first life completes its second, while that one's own holder is at work."""
-    case = untouched(own_case(answer))
-    return case if isinstance(case, Verdict) else judged(lab, answer, _destroyed)
+    return judged(lab, answer, _destroyed)
 
 
 def _destroyed(case: Case, runs: list[Run]) -> Verdict:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from emqlab.lab import Lab
-from emqlab.observe.run import Run, Skipped
+from emqlab.observe.run import Run
 from emqlab.replies import ErrorReply
-from emqlab.teach.answers import EXECUTORS, jobs_at_end, kind, newest, no, sent, verb_steps, yes
+from emqlab.teach.answers import EXECUTORS, jobs_at_end, kind, newest, no, run_of, sent, verb_steps, yes
 from emqlab.teach.verdict import Verdict
 
 #: The least budget, and how many failures may be reported.
@@ -46,7 +45,7 @@ def dies_on_one(lab: Lab, answer: Any) -> Verdict:
         history = compose(lab, moves.split(), most)
     except BadHistory as error:
         return no(f"This is no history: {error}.", field="max_attempts" if "max_attempts" in str(error) else "moves")
-    return _dies_on_one([_done(lab, history.cases[name], name) for name in EXECUTORS], most)
+    return _dies_on_one([run_of(lab, history.cases[name], name) for name in EXECUTORS], most)
 
 
 def _dies_on_one(runs: list[Run], most: int) -> Verdict:
@@ -72,9 +71,3 @@ def _dies_on_one(runs: list[Run], most: int) -> Verdict:
         expected="dead on one executor",
         got=f"{fails[0].reply.decode()} on both",
     )
-
-
-def _done(lab: Lab, case: Mapping[str, Any], executor: Any) -> Run:
-    run = lab.run(dict(case), executor=executor)
-    assert not isinstance(run, Skipped)  # an exercise's lab can move its clock
-    return run

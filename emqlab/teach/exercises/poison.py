@@ -9,9 +9,9 @@ from typing import Any
 
 from emqlab import keys
 from emqlab.lab import Lab, open_lab
-from emqlab.observe.run import Run, Skipped
+from emqlab.observe.run import Run
 from emqlab.observe.subject import subject_of
-from emqlab.teach.answers import jobs_at_end, kind, missing, no, own_case, sent, verb_steps, yes
+from emqlab.teach.answers import jobs_at_end, kind, missing, no, own_case, run_of, sent, verb_steps, yes
 from emqlab.teach.exercises.spared import swept
 from emqlab.teach.limits import TooLong, limited
 from emqlab.teach.verdict import Verdict
@@ -31,7 +31,10 @@ def poison(lab: Lab, answer: Any) -> Verdict:
 
 
 def unfit(answer: Any) -> Verdict | None:
-    """What is wrong with an answer before its function is called: its case is no code, and is run at once."""
+    """What is wrong with an answer before its function is called: its case is no code, and is run at once.
+
+    Raises NotRun for a case that can't be run.
+    """
     if not isinstance(answer, dict) or set(answer) != {"case", "give_up"}:
         what = f"a dict with {', '.join(map(repr, answer)) or 'nothing'}" if isinstance(answer, dict) else kind(answer)
         return no(f"The answer is a dict with 'case' and 'give_up', not {what}.")
@@ -41,8 +44,7 @@ def unfit(answer: Any) -> Verdict | None:
     if isinstance(case, Verdict):
         return case
     with open_lab("embedded") as lab:
-        run = lab.run(case, executor="native")
-    return None if isinstance(run, Skipped) else _undying(run)
+        return _undying(run_of(lab, case, "native"))
 
 
 def _undying(native: Run) -> Verdict | None:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from emqlab.lab import Lab
-from emqlab.teach.altered import copy_of, opened, own_text, reply_told, run_of, told_of
-from emqlab.teach.answers import kind, no, yes
+from emqlab.teach.altered import copy_of, opened, own_text, reply_told, told_of
+from emqlab.teach.answers import kind, no, run_of, yes
 from emqlab.teach.cases.fence import CURRENT, fence
 from emqlab.teach.verdict import Verdict
 
@@ -75,7 +75,7 @@ def _needless(lab: Lab, lines: list[str], number: int) -> Verdict | None:
             said = said or no(f"{how} it is no script any more: {error}.", field=f"line {number}")
             continue
         with opened(copy) as changed:
-            current, stale = (run_of(changed, "scripted", fence("complete", token)) for token in (CURRENT, STALE))
+            current, stale = (run_of(changed, fence("complete", token), "scripted") for token in (CURRENT, STALE))
         if reply_told(current.replies[0]) != "1":
             said = said or told_of(lab, current, f"{how} not even the current token completes.", "1")
         elif reply_told(stale.replies[0]) != "1":
