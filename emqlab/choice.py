@@ -64,10 +64,8 @@ def choose(name: str) -> bool:
 def _keep_in_memory(name: str, error: Exception) -> str:
     global _memory
     _memory = name
-    print(
-        f"Your choice of a server can't be kept in its file ({reader.why(error)}); it is kept until this kernel ends.",
-        file=sys.stderr,
-    )
+    told = f"Your choice of a server can't be kept in {FILE} ({reader.why(error)}); it is kept until this kernel ends."
+    print(told, file=sys.stderr)
     return name
 
 
@@ -77,7 +75,7 @@ def _load() -> str:
     if path is None:
         return AUTO  # nothing chosen is nothing lost: said when somebody chooses
     try:
-        text = path.read_text(encoding="utf-8")
+        text = reader.read(path)
     except FileNotFoundError:
         return AUTO
     try:
@@ -86,7 +84,7 @@ def _load() -> str:
     except (ValueError, RecursionError, KeyError, TypeError):
         sound = False
     if not sound:
-        raise ValueError("it does not hold a choice that this release wrote")
+        raise ValueError("it holds none that this release wrote: delete it")
     return str(found["server"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from contextlib import suppress
@@ -53,6 +54,13 @@ def there(path: Path | None) -> Path:
     if path is None:
         raise FileNotFoundError(0, "there is no folder with lessons here")
     return path
+
+
+def read(path: Path) -> str:
+    """The text of a file. Raises OSError when it can't be read, also for what would be waited for, and ValueError."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no file")
+    return path.read_text(encoding="utf-8")
 
 
 def write(path: Path, text: str) -> None:

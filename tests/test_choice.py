@@ -80,7 +80,7 @@ def test_a_broken_file_is_left_as_it_is(file: Path, text: Any, capsys: pytest.Ca
     assert choice.choose("embedded") is False
     assert choice.chosen() == "embedded"
     assert file.read_bytes() == data
-    assert capsys.readouterr().err.count("Your choice of a server can't be kept in its file (") == 1
+    assert capsys.readouterr().err.count("Your choice of a server can't be kept in .server.json (") == 1
 
 
 def test_an_unwritable_place_is_said_once(

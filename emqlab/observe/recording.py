@@ -3,10 +3,12 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from emqlab.errors import EmqError
 from emqlab.observe.case import Case
 from emqlab.observe.case_reader import parse_case
 from emqlab.observe.merge import supersequence
@@ -85,7 +87,8 @@ def record(
     source = dict(case.source)
     chosen = list(columns) if columns is not None else [Column(name, name) for name in executors]
     _check(chosen)
-    runs = [None if column.left_out else _run(lab, source, column, meanwhile) for column in chosen]
+    with _standing(lab):
+        runs = [None if column.left_out else _run(lab, source, column, meanwhile) for column in chosen]
     made = [run for run in runs if run is not None]
     first = made[0]
     job = _subject(subject, first.case, made)
@@ -150,6 +153,21 @@ def _run(lab: "Lab", source: Mapping[str, Any], column: Column, meanwhile: Seque
     if isinstance(run, Skipped):
         raise CannotRecord(f"{run.case.name}: {run.why}")
     return run
+
+
+@contextmanager
+def _standing(lab: "Lab") -> Iterator[None]:
+    """Let the clock of a real server of the lab's own stand: it moves as the case moves it, to the millisecond."""
+    server, _ = lab.bench()
+    if server.name != "valkey" or not server.movable:
+        yield
+        return
+    server.stand_still(server.now_ms())  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        with suppress(EmqError):  # a server that was lost has no clock, and says so itself
+            server.stand_still(None)  # type: ignore[attr-defined]
 
 
 def _left_out(column: Column) -> list[Frame]:

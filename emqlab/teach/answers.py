@@ -18,6 +18,8 @@ from emqlab.replies import ErrorReply, NotSent, reply_json
 from emqlab.teach.verdict import NotRun, Verdict
 from emqlab.transitions import LANES_AND_FLOWS
 
+#: How many commands and steps a case may have: an answer runs in the lesson's own process.
+MOST = 300
 EXECUTORS: tuple[ExecutorName, ...] = ("scripted", "native")
 
 
@@ -41,6 +43,12 @@ def read_case(answer: Any, *, what: str = "The answer", parts: str = "name, queu
         return no(f"This is no case yet. {_from_one(str(error))}")
     if not case.verbs:
         return no("The case has no step yet: when is where the verbs go.", field="when", expected="steps", got="none")
+    many = len(case.given) + len(case.when)
+    if many > MOST:
+        return no(f"No answer needs so many steps: {MOST} at most.", expected=f"up to {MOST}", got=str(many))
+    for command in (*case.given, *(step.command for step in case.when if step.command is not None)):
+        if str(command[0]).upper().startswith(("EVAL", "FCALL", "FUNCTION", "SCRIPT")):
+            return no("A script of your own is no part of a case here: use commands.", command=str(command[0]))
     return case
 
 

@@ -60,7 +60,7 @@ Field                | 00 | One entry of a row, with a name and a text: `state`,
 Flat job             | 00 | A job with neither a group nor a parent. The native verbs serve only these.
 Flow                 | 04 | A parent job and its children. The parent waits in no set until the last child is done; scripts alone know about it.
 Frozen clock         | 04 | The time that a server keeps unchanged while one command runs. A native verb reads that; a script asks TIME.
-Ghost                | 03 | An id in a set without its row. The two executors treat it differently wherever they meet one.
+Ghost                | 03 | An id in a set without its row. A claim spends it on both executors; a sweep and a promotion treat it differently.
 Happy path           | 04 | The run in which nothing is wrong. A mistake that shows only off it survives every test that stays on it.
 Host                 | 04 | What a verb runs in: the embedded server, the module of a real one, or a client. A script's host is the client that sends it.
 Instrument           | 04 | What runs the same cases on both executors and compares every reply and every key. It is trusted because it finds the defects planted for it.
@@ -71,7 +71,7 @@ Late worker          | 02 | A worker that comes back after its lease has run out
 Lease                | 01 | The time for which a claim holds a job: a score in `active`, and the server's clock to hold it against. It locks nothing.
 Lease epoch          | 05 | The row's field for the stamp.
 Ledger               | 05 | The part of the stage that shows the row's fields line by line, with what this run added to each.
-Metrics              | 03 | Two counts a queue keeps of jobs that are gone: `completed` and `failed`.
+Metrics              | 03 | Two counts that outlive a row: `completed` and `failed`.
 Module               | 04 | Code that a server loads at its start and that gives it new commands. Ours is made from the very files that the embedded server runs.
 Mutant               | 04 | A script or verb with one small change, made by a program. A mutant that no case tells from the original has survived.
 Native verb          | 04 | A verb as a command of the server, `EMQ.CLAIM` for instance. It answers every question before its first write.
@@ -81,14 +81,14 @@ Payload              | 00 | The bytes that the job is about. The queue hands the
 Peek                 | 04 | To look at the head of a line without taking it. The native claim peeks and predicts; only then it pops, and verifies that it got what it foresaw.
 Pending              | 00 | The set of jobs that wait in line, and the state of a job in it. All scores are 0, so the ids' order decides, and that is the order in which they were made.
 Plant                | 04 | A defect put in on purpose, one known mistake in one executor, to see that the instrument finds it.
-Poison job           | 05 | A job that takes its worker down each time. It reports no failure, so only the count of its stalls can stop it.
+Poison job           | 05 | A job that takes the server or its worker down each time. It reports no failure, and natively a stall that a restart caused is not counted: no cap of the queue stops it, so the worker must.
 Poisoned row         | 04 | A row that no verb can work with: no hash, or a counter that is no number. A script loses its job, a native verb refuses and leaves it where it is.
 Prediction           | 00 | What you say before a run about its outcome. The run itself judges it.
 Promote              | 01 | The verb that puts scheduled jobs which are due back in line.
 Queue                | 00 | Everything under one name: the rows, four sets, two metrics and the pause.
 Reaper               | 03 | The older way to take expired leases back, a script: it puts every one of them in line and counts nothing. There is no such verb natively.
 Recovery             | 03 | What puts a job back in line after its worker went away: a sweep, or the reaper.
-Refusal              | 02 | An error reply after which nothing was written.
+Refusal              | 02 | An error reply after which nothing was written. (What a script answers when it breaks off is an error too, and may come after a write.)
 Reprocess            | 01 | The verb that revives a dead letter. It resets no counter, so a revived job may die at once.
 Requeue              | 01 | The verb by which a holder gives a job back at once, at no cost. It exists natively only.
 Restart              | 05 | The end of one server process and the start of another on the same data: another epoch.
@@ -103,7 +103,7 @@ Server               | 00 | What keeps the keys and runs the verbs: the embedded
 Set                  | 00 | One of the four sorted sets of a queue, `pending`, `active`, `schedule` and `dead`: which of them holds an id says where its job is.
 Side by side         | 04 | How the stage shows two executors: the same thing at the same height, so that a difference is a break in a line.
 Stage                | 00 | The picture that all dives use: rows, sets, counters and the trace of a run, for each executor, step by step.
-Stale token          | 02 | A token that is no longer the row's `attempts`, because somebody has claimed the job since.
+Stale token          | 02 | A token that is not the row's `attempts`: mostly an older one, because somebody has claimed the job since.
 Stall                | 05 | That a lease ran out and the worker had not said a word. It is found by a sweep, not by the clock.
 Stall budget         | 05 | How many stalls a job survives: one fewer than `max_stalled`, for the stall that reaches it kills.
 Stalled              | 05 | The row's count of stalls that a sweep has charged. It is never cleared.
@@ -112,8 +112,8 @@ State                | 01 | The row's field for where the job is: `pending`, `ac
 Sweep                | 01 | The verb that takes expired leases back, counts a stall against each, and puts the job in line or, at the cap, to the dead. Its name as a command is EMQ.STALLED.CHECK.
 Token                | 01 | The number that a claim hands out, the row's `attempts` at that moment. Also called fencing token, for what it is good for.
 Trace                | 00 | The commands of one run in their order: reads, the write guard, writes.
-Transition           | 01 | One atomic step of a job's life. The thing that makes it is called a verb; here the two words mean the same.
-Verb                 | 00 | A step by its name: claim, complete, fail and so on. Each is one script, or one command of the server.
+Transition           | 01 | One atomic step of a job's life. The thing that makes it is called a verb.
+Verb                 | 00 | A step by its name: claim, complete, fail and so on. Each is one script, or one command of the server; where a page says *the script* and *the verb*, the verb is the command.
 Verdict              | 00 | What a check says of an answer: solved, or which command and which field came out otherwise than asked.
 Wire version         | 04 | A text on the server, in `{emq}:version`, that says how its queues are written. Whoever speaks another version is refused.
 Worker               | 00 | A program that claims jobs, does them and reports. It may stop at any moment, and nobody is told.

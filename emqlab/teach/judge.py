@@ -17,17 +17,22 @@ from dataclasses import asdict
 from emqlab.lab import open_lab
 from emqlab.teach import hunting, limits
 from emqlab.teach.altered import copy_of, opened, own_text
+from emqlab.teach.answers import no
 from emqlab.teach.exercises import EXERCISES
 from emqlab.teach.instrument import Catch, catch_text
-from emqlab.teach.sandbox import MEMORY
+from emqlab.teach.sandbox import MEMORY, WRITTEN
 from emqlab.teach.verdict import Verdict, could_not
+
+#: What has the instrument look at a text.
+HUNTING = ("02-3", "04-3", "hunt")
 
 
 def main(exercise: str, told: int) -> None:
     """Judge what stdin brings; the time begins once everything is there that judging it takes, a hunt included."""
     packed = base64.b64decode(sys.stdin.buffer.read())
     _bound()
-    prepare()
+    if exercise in HUNTING:
+        prepare()
     with open_lab("embedded") as lab:
         os.write(told, b"ready\n")
         limits.by_time = True
@@ -36,6 +41,8 @@ def main(exercise: str, told: int) -> None:
             verdict = judge(lab, pickle.loads(packed))
         except Exception as error:  # whatever the reader's code does, the reader gets a sentence
             verdict = could_not(error)
+        except BaseException as error:  # sys.exit and the like
+            verdict = no(f"Your code ended itself with {type(error).__name__}, before there was a verdict.")
         sys.stdout.flush()
         sys.stderr.flush()
         _say(told, verdict)
@@ -50,11 +57,12 @@ def prepare() -> None:
 
 
 def _bound() -> None:
-    """Ask for no more memory than the notebook can spare."""
+    """Ask for no more memory and no longer files than the notebook can spare."""
     import resource
 
-    with suppress(ValueError, OSError):  # a system may have a lower one already, or none
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for what, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, WRITTEN)):
+        with suppress(ValueError, OSError):  # a system may have a lower one already, or none
+            resource.setrlimit(what, (most, most))
 
 
 def _say(told: int, verdict: Verdict | Catch) -> None:

@@ -99,7 +99,7 @@ def _load() -> Progress:
     """The file's content. Raises OSError when it can't be read, ValueError when it is none of ours."""
     path = reader.there(place())
     try:
-        text = path.read_text(encoding="utf-8")
+        text = reader.read(path)
     except FileNotFoundError:
         return Progress()
     try:

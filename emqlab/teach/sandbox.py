@@ -10,12 +10,15 @@ from __future__ import annotations
 import base64
 import json
 import os
+import secrets
 import select
 import signal
 import sys
 import time
 from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
 from emqlab.teach.verdict import Verdict
@@ -29,6 +32,10 @@ START_S = 60.0
 #: How much memory it may ask for, in bytes, and how much of what it prints is shown.
 MEMORY = 2 * 1024**3
 PRINTED = 2_000
+#: How much it may write into a file, in bytes.
+WRITTEN = 64 * 1024**2
+#: In the environment of the process, and of those that it starts.
+MARK = "EMQLAB_JUDGED"
 
 
 class CannotSend(ValueError):
@@ -56,7 +63,7 @@ def told(job: str, answer: Any) -> dict[str, Any]:
     import subprocess
     import tempfile
 
-    packed = _packed(answer)
+    packed, mark = _packed(answer), secrets.token_hex(16)
     out, back = os.pipe()
     try:
         with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as handed:
@@ -68,7 +75,7 @@ def told(job: str, answer: Any) -> dict[str, Any]:
                 stdout=printed,
                 stderr=subprocess.STDOUT,
                 pass_fds=[back],
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                env={**os.environ, MARK: mark, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
                 start_new_session=True,
             )
             os.close(back)
@@ -76,7 +83,7 @@ def told(job: str, answer: Any) -> dict[str, Any]:
             try:
                 return _answer(_Lines(out))
             finally:
-                _end(process)
+                _end(process, mark)
                 _show(printed)
     finally:
         for each in (out, back):
@@ -87,8 +94,9 @@ def told(job: str, answer: Any) -> dict[str, Any]:
 def _packed(answer: Any) -> bytes:
     import cloudpickle
 
-    module = sys.modules.get(getattr(answer, "__module__", None) or "__main__")
-    own = callable(answer) and module is not None and module.__name__ != "__main__"
+    # A function of a file beside the lessons goes by its code too; what is installed is there at the other end.
+    module = sys.modules.get(answer.__module__) if isinstance(answer, FunctionType) else None
+    own = module is not None and module.__name__ != "__main__" and not _installed(module)
     try:
         if own:
             cloudpickle.register_pickle_by_value(module)
@@ -103,6 +111,11 @@ def _packed(answer: Any) -> bytes:
             "Your code is judged in a process of its own, and uses something that can't go along "
             f"({type(error).__name__}: {why}). Let it use its arguments, and what it makes or imports itself."
         ) from error
+
+
+def _installed(module: ModuleType) -> bool:
+    name, file = module.__name__.partition(".")[0], getattr(module, "__file__", None) or ""
+    return name in sys.stdlib_module_names or "site-packages" in file
 
 
 def _answer(answers: _Lines) -> dict[str, Any]:
@@ -143,11 +156,19 @@ def _no(sentence: str) -> dict[str, Any]:
     return asdict(Verdict(False, "", "", "", "", sentence))
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End it and whatever it has started: they are one group, whose number stays theirs until it is waited for."""
+def _end(process: subprocess.Popen[bytes], mark: str) -> None:
+    """End it and whatever it has started: its group, whose number stays theirs until it is waited for, and who left it.
+
+    Who left it is known by what it inherited, on Linux.
+    """
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    wanted = f"{MARK}={mark}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                os.kill(int(folder.name), signal.SIGKILL)
 
 
 def _show(printed: IO[bytes]) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
+#: How much of a text a verdict holds, in characters.
+LONGEST = 1_000
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verdict:
@@ -19,6 +22,10 @@ class Verdict:
     expected: str
     got: str
     sentence: str
+
+    def __post_init__(self) -> None:
+        for name in ("command", "field", "expected", "got", "sentence"):
+            object.__setattr__(self, name, _shown(getattr(self, name)))
 
     def __repr__(self) -> str:
         lines = [f"{'solved' if self.ok else 'not yet'}: {self.sentence}"]
@@ -43,6 +50,12 @@ class Verdict:
 
 class NotRun(ValueError):
     """An answer that can't be run where it is judged; ``str`` is a sentence for its reader."""
+
+
+def _shown(text: object) -> str:
+    """A text that every page can show: half characters escaped, and cut where nobody reads on."""
+    whole = str(text).encode("utf-8", "backslashreplace").decode()
+    return whole if len(whole) <= LONGEST else f"{whole[:LONGEST]} …"
 
 
 def could_not(error: Exception) -> Verdict:

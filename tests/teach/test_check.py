@@ -1,5 +1,6 @@
 """The exercises: a solution passes, a tempting mistake fails with the command and the field that showed it."""
 
+import itertools
 import sys
 from typing import Any
 
@@ -184,6 +185,9 @@ def test_a_mistake_names_command_field_expected_and_got(
         ("01-3", case(enqueue(), {"advance_ms": "1"}), "mine: step 2, advance_ms: must"),
         ("01-3", {**case(), "when": [enqueue(), 7]}, "mine: step 2: must"),
         ("01-3", case(enqueue(), {"verb": "lane_claim", "lease_ms": "1"}), "Step 2, lane_claim, is unsupported"),
+        ("00-1", case(*[enqueue()] * 301), "No answer needs so many steps: 300 at most."),
+        ("04-2", {**case(enqueue()), "given": [["EVAL", "while true do end", "0"]]}, "A script of your own is no part"),
+        ("02-2", itertools.repeat(1), "Two lines are asked for, and this is 1 line."),
         ("01-9", 1, "There is no exercise '01-9'"),
         (7, 1, "There is no exercise 7"),
     ],

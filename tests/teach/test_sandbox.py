@@ -1,5 +1,7 @@
 """A reader's own code is judged in a process of its own, and nothing it does reaches the notebook."""
 
+import functools
+import operator
 import os
 import signal
 import subprocess
@@ -82,6 +84,62 @@ def test_what_was_started_is_ended_with_it(tmp_path: Path, monkeypatch: pytest.M
     stat = Path(f"/proc/{note.read_text()}/stat")
     state = stat.read_text().rpartition(")")[2].split()[0] if stat.exists() else "gone"
     assert state in ("gone", "Z", "X")
+
+
+def test_a_process_that_left_the_group_is_ended_too(tmp_path: Path) -> None:
+    """It began a session of its own, and is known by what it inherited."""
+    note = tmp_path / "pid"
+
+    def starts_a_session(k: int) -> int:
+        import subprocess
+
+        child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], start_new_session=True)
+        note.write_text(str(child.pid))
+        return k + 1
+
+    assert check("01-1", starts_a_session).ok
+    stat = Path(f"/proc/{note.read_text()}/stat")
+    state = stat.read_text().rpartition(")")[2].split()[0] if stat.exists() else "gone"
+    assert state in ("gone", "Z", "X")
+
+
+@pytest.mark.parametrize("answer", [functools.partial(operator.add, 1), functools.partial(pow, 1), int])
+def test_what_is_installed_goes_by_its_name(answer: Callable[[int], int]) -> None:
+    """A function made of the library's own parts is an answer like any other."""
+    assert check("01-1", answer).sentence.startswith(("The runs with", "With ", "For k"))
+
+
+def test_code_that_ends_itself_is_told_so() -> None:
+    """sys.exit is no traceback of the judge's."""
+    assert check("01-1", lambda k: sys.exit(3)).sentence == (
+        "Your code ended itself with SystemExit, before there was a verdict."
+    )
+
+
+def test_a_number_that_compares_as_it_likes_is_no_answer() -> None:
+    """A token is an int and nothing that claims to be equal to it."""
+
+    class Agreeable(int):
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __ne__(self, other: object) -> bool:
+            return False
+
+        __hash__ = int.__hash__
+
+    assert not check("01-1", lambda k: Agreeable(0)).ok
+
+
+def test_a_verdict_is_bounded_and_every_page_can_show_it() -> None:
+    """Neither ten million characters nor half of one reach the notebook."""
+
+    def raises(k: int) -> int:
+        raise ValueError("\ud800" + "x" * 10_000_000)
+
+    shown = repr(check("01-1", raises))
+    assert len(shown.encode("utf-8")) < 2_000
+    assert "\\ud800" in shown
 
 
 def test_an_answer_may_use_what_stands_beside_it() -> None:

@@ -66,7 +66,7 @@ def test_a_bad_plan_is_told_and_the_one_before_stays(lab: emqlab.Lab) -> None:
     assert stage.choice == stage.shown == {"plan": "after-claim", "lease": "6000"}
     with pytest.raises(ValueError, match="a plan is made of A-claims"):
         widgets.two_workers(lab, {"plan": "before lunch"})
-    with pytest.raises(ValueError, match="plan has no option 'A/B'"):
+    with pytest.raises(ValueError, match="plan is a text that can be read, without a slash, not 'A/B'"):
         widgets.two_workers(lab, {"plan": "A/B"})
     with pytest.raises(ValueError, match="a plan needs at least one event"):
         widgets.two_workers(lab, {"plan": ""})

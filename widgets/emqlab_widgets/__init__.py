@@ -10,7 +10,7 @@ from emqlab_widgets.here import here, progress_table
 from emqlab_widgets.instrument import hunt, instrument
 from emqlab_widgets.lease import lease
 from emqlab_widgets.life import life
-from emqlab_widgets.links import open
+from emqlab_widgets.links import open as open  # not in __all__: an import of all must not take away Python's own
 from emqlab_widgets.path import path
 from emqlab_widgets.restart import restart
 from emqlab_widgets.server_picker import server_picker
@@ -39,7 +39,6 @@ __all__ = [
     "instrument",
     "lease",
     "life",
-    "open",
     "path",
     "progress_table",
     "restart",

@@ -40,7 +40,7 @@ def open(widget: Stage | str, code: str | None = None, lab: Lab | None = None) -
         if code is not None:
             raise ValueError(f"of two texts neither is a stage: write open({widget!r})")
         return maker(widget)(lab).reopen(widget)
-    if code is None:
+    if not isinstance(code, str):
         raise ValueError(f"the code is missing: {LOOKS}")
     return widget.reopen(code)
 

@@ -54,22 +54,40 @@ def _option(option: Mapping[str, str] | Sequence[str] | str) -> dict[str, str]:
 def complete(choice: Mapping[str, str], picks: Sequence[Pick]) -> Choice:
     """The choice with the first option, or a free text's default, where nothing was chosen.
 
-    Raises ``ValueError`` for a value that is no option; names that are no pick's are kept for the recorder.
+    Raises ``ValueError`` for a value that is no option and a name that is no pick's, ``TypeError`` for what is no dict.
     """
+    if not isinstance(choice, Mapping):
+        raise TypeError(f"a choice is a dict, such as {_example(picks)}, not {type(choice).__name__}")
+    names = [pick["name"] for pick in picks]
+    for name in choice:
+        if name not in names:
+            raise ValueError(f"there is no pick {str(name)[:40]!r} here; there is {', '.join(names) or 'none'}")
     out = dict(choice)
     for pick in picks:
         values = [option["value"] for option in pick["options"]]
         value = out.setdefault(pick["name"], pick.get("default", values[0]))
-        if value not in values and not _free(pick, value):
-            raise ValueError(f"{pick['name']} has no option {value!r}; it has {', '.join(values)}")
+        if value not in values:
+            _check(pick, value, values)
         if pick["kind"] == "moves":
             out[pick["name"]] = " ".join(value.split())
     return out
 
 
-def _free(pick: Pick, value: object) -> bool:
-    """Whether the pick takes a text that is none of its options."""
-    return pick["kind"] in FREE and isinstance(value, str) and "/" not in value
+def _example(picks: Sequence[Pick]) -> str:
+    return str({pick["name"]: pick["options"][0]["value"] for pick in picks[:1]})
+
+
+def _check(pick: Pick, value: object, values: Sequence[str]) -> None:
+    """Raise ValueError unless the pick takes a text that is none of its options, and this is one."""
+    if pick["kind"] not in FREE or not isinstance(value, str):
+        raise ValueError(f"{pick['name']} has no option {str(value)[:80]!r}; it has {', '.join(values)}")
+    if not _free(pick, value):
+        raise ValueError(f"{pick['name']} is a text that can be read, without a slash, not {value[:80]!r}")
+
+
+def _free(pick: Pick, value: str) -> bool:
+    """Whether the pick takes a text that is no option: slashes part a code, and half a character can't be sent."""
+    return pick["kind"] in FREE and "/" not in value and not re.search("[\ud800-\udfff]", value)
 
 
 def code_of(choice: Mapping[str, str], picks: Sequence[Pick]) -> str:
@@ -87,7 +105,7 @@ def choice_of(code: str, name: str, picks: Sequence[Pick]) -> Choice:
     found = _read(code.removeprefix(f"{name}/"), picks) if code.startswith(f"{name}/") else None
     if found is None:
         raise ValueError(
-            f"{code!r} is no code of this stage: one reads {name}/" + "/".join(f"<{p['name']}>" for p in picks)
+            f"{code[:80]!r} is no code of this stage: one reads {name}/" + "/".join(f"<{p['name']}>" for p in picks)
         )
     return found
 

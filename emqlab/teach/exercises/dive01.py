@@ -49,7 +49,7 @@ def token_after(lab: Lab, answer: Any) -> Verdict:
             return no(f"Your function raised {type(error).__name__} for k = {lost}: {error}")
         for name in EXECUTORS:
             expected = _token_after(lab, name, lost)
-            if isinstance(got, bool) or not isinstance(got, int):
+            if type(got) is not int:  # no bool, and nothing that compares as it likes
                 return no(
                     f"For k = {lost} your function gave {kind(got)}; a token is a whole number.",
                     command=_claim_command(name),

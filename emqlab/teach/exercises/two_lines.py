@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from emqlab.lab import Lab
@@ -37,7 +38,7 @@ def _numbers(answer: Any, lines: list[str]) -> list[int] | Verdict:
     """Which two lines an answer names, counted from 1."""
     if isinstance(answer, str | bytes | dict) or not isinstance(answer, Iterable):
         return no(f"The answer is two lines of {FILE}, by their numbers or as texts, not {kind(answer)}.")
-    given = list(answer)
+    given = list(islice(answer, len(lines) + 1))  # an endless one is no answer either
     found: list[int] = []
     for each in given:
         told = each.strip() if isinstance(each, str) else each
