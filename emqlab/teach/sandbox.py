@@ -29,6 +29,11 @@ START_S = 60.0
 #: How much memory it may ask for, in bytes, and how much of what it prints is shown.
 MEMORY = 2 * 1024**3
 PRINTED = 2_000
+#: What is said of a changed script or verb where there are no processes: nothing there could stop one.
+NO_PROCESS = (
+    "A changed file is run in a process of its own, which can be stopped, and there are no processes here: "
+    "try this one where emqlab is installed."
+)
 
 
 class CannotSend(ValueError):

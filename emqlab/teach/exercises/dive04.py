@@ -255,6 +255,7 @@ EXERCISES: dict[str, Exercise] = {
             'text = own_text("claim.lua") without the line with EXISTS; given: ZADD {p}pending 0 <id>; when: a claim',
         ),
         code=True,
+        file=True,
         unfit=_unfit,
     ),
 }
