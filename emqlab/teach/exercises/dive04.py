@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 
 
 def _explained(run: Run) -> Explained | None:
-    """What a case shows, by the third voice and the declared conditions; None if it can't be followed."""
-    from emqlab.parity.explain import explained
+    from emqlab.parity.explain import explained_run
 
-    epoch = (run.epochs or (run.run_id,))[0].encode()
-    return explained(run.case, run.now_ms, epoch)
+    return explained_run(run)
 
 
 def _parted(runs: list[Run]) -> Difference | None:
