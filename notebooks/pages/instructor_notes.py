@@ -85,7 +85,7 @@ EMQLAB_SERVER=embedded EMQLAB_PROGRESS="$PWD/ann.json" .venv/bin/jupyter execute
 cat ann.json
 ```
 
-A run like this executes what Ann wrote, with your rights; so do it where that does not matter. It guards a notebook against accidents, not a verdict against a cheat: code that is judged could also say the verdict itself, so a mark needs somebody who has read the answer. The commands are those of a clone; with the wheel it is plain `jupyter execute`. To see whether your own copies are still the recordings, in a clone: `.venv/bin/python notebooks/record.py --check`."""
+A run like this executes what Ann wrote, with your rights; so do it where that does not matter. The process in which an answer is judged guards a notebook against accidents, not a verdict against a cheat: its code could say the verdict itself, so read the answer before you give a mark for it. The commands are those of a clone; with the wheel it is plain `jupyter execute`. To see whether your own copies are still the recordings, in a clone: `.venv/bin/python notebooks/record.py --check`."""
 
 
 def cells(folder: Path = FOLDER) -> list[str]:
