@@ -65,6 +65,11 @@ def explained(case: Case, now_ms: int, run_id: bytes, *, elapsed_ms: int = 0) ->
     )
 
 
+def explained_run(run: Run, *, elapsed_ms: int = 0) -> Explained | None:
+    """What the case of a run shows, begun when and under the epoch that the run was; otherwise as ``explained``."""
+    return explained(run.case, run.now_ms, (run.epochs or (run.run_id,))[0].encode(), elapsed_ms=elapsed_ms)
+
+
 def misnamed(case: Case, scripted_run: Run, native_run: Run) -> Iterator[str]:
     """What is wrong with the ``differs`` of a case whose runs part, a sentence each.
 
@@ -73,8 +78,7 @@ def misnamed(case: Case, scripted_run: Run, native_run: Run) -> Iterator[str]:
     """
     moved = sum(step.advance_ms or 0 for step in case.when)
     elapsed = max(run.done_ms - run.now_ms - moved for run in (scripted_run, native_run))
-    epoch = (native_run.epochs or (native_run.run_id,))[0].encode()
-    seen = explained(case, native_run.now_ms, epoch, elapsed_ms=elapsed)
+    seen = explained_run(native_run, elapsed_ms=elapsed)
     if seen is None:
         allowed = frozenset().union(*(_OF_VERB.get(verb, _NONE) for verb in case.verbs))
         for number in sorted({*case.differs} - allowed):

@@ -13,6 +13,7 @@ from emqlab.lab import ExecutorName, Lab
 from emqlab.observe.case import BadCase, Case
 from emqlab.observe.case_reader import parse_case
 from emqlab.observe.run import Done, Run, Skipped
+from emqlab.observe.snapshot import Snapshot
 from emqlab.observe.state import SETS
 from emqlab.replies import ErrorReply, NotSent, reply_json
 from emqlab.teach.verdict import NotRun, Verdict
@@ -182,9 +183,13 @@ def jobs_at_end(run: Run) -> dict[str, dict[str, str]]:
 
 def places_at_end(run: Run, job: str) -> str:
     """The sets that hold a job at the end, in words."""
-    base = keys.base(run.case.queue)
-    held = [name for name in SETS if (key := run.after.get(base + name.encode())) and job.encode() in key.pairs()]
-    return " and ".join(held) or "no set"
+    return " and ".join(name for name in SETS if job in members(run.after, run.case.queue, name)) or "no set"
+
+
+def members(snapshot: Snapshot, queue: bytes, name: str) -> set[str]:
+    """The ids that a set of a queue holds; none where the key is missing, or of another type."""
+    key = snapshot.get(keys.base(queue) + name.encode())
+    return {job.decode("utf-8", "replace") for job in key.pairs()} if key is not None and key.type == "zset" else set()
 
 
 def newest(jobs: Mapping[str, Mapping[str, str]], field: str) -> str:

@@ -8,10 +8,9 @@ from emqlab import keys
 from emqlab.observe.counters import COUNTERS, Counter, ledger
 from emqlab.observe.run import Run
 from emqlab.observe.shorthand import command_text
-from emqlab.observe.snapshot import Snapshot
 from emqlab.observe.state import SETS
 from emqlab.observe.words import shown
-from emqlab.teach.answers import verb_steps, writes_of
+from emqlab.teach.answers import members, verb_steps, writes_of
 from emqlab.teach.cases.steps import JOB
 
 #: What ``row`` of a Moved may be.
@@ -45,7 +44,7 @@ def _listed(names: tuple[str, ...]) -> str:
 def moved(run: Run, job: str = JOB) -> Moved:
     """Measure a traced run of one transition. Each counter and metric that is listed was raised by one."""
     queue, told = run.case.queue, ledger(run, job.encode())
-    was, now = _places(run.before, queue, job), _places(run.after, queue, job)
+    was, now = ({name for name in SETS if job in members(at, queue, name)} for at in (run.before, run.after))
     row = keys.row(queue, job.encode())
     gone = row in run.before and row not in run.after
     same = run.before.get(row) == run.after.get(row)
@@ -56,13 +55,6 @@ def moved(run: Run, job: str = JOB) -> Moved:
         counters=tuple(name for name in COUNTERS if _raised(told.counters[name])),
         metrics=tuple(name for name, count in told.metrics.items() if _raised(count)),
     )
-
-
-def _places(snapshot: Snapshot, queue: bytes, job: str) -> set[str]:
-    held = {name: snapshot.get(keys.base(queue) + name.encode()) for name in SETS}
-    return {
-        name for name, key in held.items() if key is not None and key.type == "zset" and job.encode() in key.pairs()
-    }
 
 
 def _raised(count: Counter) -> bool:

@@ -16,7 +16,8 @@ def check(exercise: str, answer: Any) -> Verdict:
     """Judge ``answer`` to ``exercise`` (``"01-1"``) by running it. Never raises: a mistake gets a sentence.
 
     An answer with code of the reader's runs in a process of its own, for 5 s at most; where there are no processes, a
-    function of the reader's may run so many steps. A solved exercise is noted in the reader's progress.
+    function of the reader's may run so many steps, and a changed script or verb is not run at all. A solved exercise
+    is noted in the reader's progress.
     """
     name = str(exercise)
     known = EXERCISES.get(name)
@@ -28,6 +29,8 @@ def check(exercise: str, answer: Any) -> Verdict:
             return unfit
         if known.code and sandbox.possible():
             verdict = sandbox.judged(name, answer)
+        elif known.file:
+            return Verdict(False, "", "", "", "", sandbox.NO_PROCESS)
         else:
             with open_lab("embedded") as lab:
                 verdict = known.judge(lab, answer)

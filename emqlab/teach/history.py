@@ -23,7 +23,6 @@ from emqlab.observe.case import EXECUTORS
 from emqlab.observe.case_reader import parse_case
 from emqlab.observe.recording import CannotRecord
 from emqlab.observe.run import Skipped
-from emqlab.parity.explain import explained
 from emqlab.teach.cases import steps as cases
 
 if TYPE_CHECKING:
@@ -39,11 +38,6 @@ LEASE_MS = 5_000
 FAR_OFF = 100
 #: What is presented while no claim was answered.
 NO_TOKEN = 1
-#: What every history begins with: the job waits in line, and was never claimed.
-WAITING = [
-    ["HSET", f"{{p}}job:{cases.JOB}", "state", "pending", "attempts", "0", "payload", cases.PAYLOAD],
-    ["ZADD", "{p}pending", "0", cases.JOB],
-]
 
 #: Name -> the moves of a history worth a look.
 HISTORIES = {
@@ -135,7 +129,7 @@ def _answered(lab: "Lab", when: list[cases.StepJson], executor: str) -> int:
 
 
 def _source(name: str, when: list[cases.StepJson], about: str = "") -> cases.CaseJson:
-    return {"name": name, "queue": cases.QUEUE, "about": about, "given": WAITING, "when": when}
+    return {"name": name, "queue": cases.QUEUE, "about": about, "given": cases.WAITING, "when": when}
 
 
 def _case(lab: "Lab", moves: Sequence[str], max_attempts: int, when: list[cases.StepJson]) -> cases.CaseJson:
@@ -148,6 +142,8 @@ def _case(lab: "Lab", moves: Sequence[str], max_attempts: int, when: list[cases.
 
 def _differs(lab: "Lab", source: dict[str, Any]) -> list[int]:
     """The declared divergences that a case must name, or else may: the third voice says which."""
+    from emqlab.parity.explain import explained  # the model is much to load, and only a case needs it
+
     case = parse_case(source)
     seen = explained(case, lab.now_ms(), lab.run_id.encode())
     if seen is None:

@@ -19,7 +19,7 @@ from emqlab.observe.case_reader import parse_case
 from emqlab.observe.recording import CannotRecord, Column, record
 from emqlab.observe.run import Skipped
 from emqlab.observe.workers import Deed, retold, when_of
-from emqlab.teach.cases.steps import JOB, PAYLOAD, QUEUE, claim, complete, sweep
+from emqlab.teach.cases.steps import JOB, QUEUE, WAITING, claim, complete, sweep
 
 if TYPE_CHECKING:
     from emqlab.lab import Lab
@@ -121,21 +121,31 @@ def recorded(
     that hands out other tokens than the first runs a case of its own. Raises CannotRecord where the server can't run
     it (a clock that can't be moved).
     """
-    from emqlab.parity.explain import explained  # the model is much to load, and only a run needs it
-
     deeds = {name: _deeds(lab, name, plan, lease_ms, max_stalled) for name in executors}
     whens = {name: when_of(found) for name, found in deeds.items()}
     first = whens[executors[0]]
     case = _case(plan, lease_ms, max_stalled, first)
-    columns = [Column(name, name, None if whens[name] == first else whens[name]) for name in executors]
+    columns = [
+        Column(name, name)
+        if whens[name] == first
+        else Column(name, name, whens[name], _certain(lab, case, whens[name]))
+        for name in executors
+    ]
     recording = record(
         lab, case, columns=columns, subject=JOB, detail="calls", titles=titles, axis=_axis(plan, lease_ms)
     )
-    shows = explained(parse_case(case), recording["now_ms"], recording["run_id"].encode())
-    if shows is not None and shows.certain:
-        recording["case"] = {**recording["case"], "differs": sorted(shows.certain)}
+    if shows := _certain(lab, case, first):
+        recording["case"] = {**recording["case"], "differs": shows}
     # The plan goes along: on a server whose clock runs by itself it could not be read off the frames.
     return {**retold(recording, deeds), "plan": written(plan)}
+
+
+def _certain(lab: Lab, case: Mapping[str, Any], when: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The divergences that the case shows with these steps, begun now."""
+    from emqlab.parity.explain import explained  # the model is much to load, and only a run needs it
+
+    shown = explained(parse_case({**case, "when": when}), lab.now_ms(), lab.run_id.encode())
+    return [] if shown is None else sorted(shown.certain)
 
 
 def _case(plan: Sequence[Event], lease_ms: int, max_stalled: int, when: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -146,10 +156,7 @@ def _case(plan: Sequence[Event], lease_ms: int, max_stalled: int, when: Sequence
         "name": f"two-workers/{lease_ms}-{max_stalled}/{written(plan)}",
         "queue": QUEUE,
         "about": f"two workers lease one job for {lease_ms / 1000:g} s; {stall}",
-        "given": [
-            ["HSET", f"{{p}}job:{JOB}", "state", "pending", "attempts", "0", "payload", PAYLOAD],
-            ["ZADD", "{p}pending", "0", JOB],
-        ],
+        "given": WAITING,
         "when": [dict(step) for step in when],
     }
 

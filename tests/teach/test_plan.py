@@ -156,6 +156,9 @@ def test_a_column_that_was_told_another_token_has_a_case_of_its_own(
         [{"verb": "claim", "lease_ms": "6000"}, {"advance_ms": 1_000}],
     ]
     assert replies(parted, "A-completes") == [DONE, None]
+    # A claim's stamp stays in the row of the one case; in the other the row is gone.
+    assert "differs" not in parted["case"]
+    assert parted["executors"][1]["differs"] == [8]
 
 
 def test_one_executor_may_be_asked_alone(lab: emqlab.Lab) -> None:

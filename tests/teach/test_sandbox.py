@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from emqlab.teach import check, sandbox
+from emqlab.teach.cases import claim
 
 
 def forever(k: int) -> int:
@@ -176,6 +177,19 @@ def test_where_there_are_no_processes_steps_are_counted(monkeypatch: pytest.Monk
     monkeypatch.setattr(sandbox, "possible", lambda: False)
     answers: list[Any] = [forever, with_help]
     assert [check("01-1", answer).ok for answer in answers] == [False, True]
+
+
+@pytest.mark.parametrize("exercise", ["02-3", "04-3"])
+def test_a_text_that_nothing_could_stop_is_not_run_where_there_are_no_processes(
+    exercise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps are counted of a function; a script or a verb that goes on for ever would take the whole page along."""
+    monkeypatch.setattr(sandbox, "possible", lambda: False)
+    monkeypatch.setattr(sys.modules["emqlab.teach.check"], "open_lab", lambda _: pytest.fail("it was run"))
+    text = "while true do end\n"
+    case = {"name": "mine", "queue": "q", "when": [claim()]}
+    answer = {"complete.lua": text} if exercise == "02-3" else {"file": "complete.lua", "text": text, "case": case}
+    assert check(exercise, answer).sentence == sandbox.NO_PROCESS
 
 
 LATE = """

@@ -13,10 +13,10 @@ from emqlab.observe.moments import moments, verdict
 from emqlab.observe.recording import record
 from emqlab.parity.declared.register import DECLARED, UNSEEN
 from emqlab.parity.defects.plants import PLANTS
-from emqlab.teach import cases
+from emqlab.teach import cases, sandbox
 from emqlab.teach.altered import own_text
 from emqlab.teach.cases.parity import SIX
-from emqlab.teach.instrument import DEFECTS, catch, measured
+from emqlab.teach.instrument import DEFECTS, catch, catch_text, measured
 from emqlab_widgets.instrument import NAMES
 
 
@@ -209,23 +209,28 @@ def test_a_readers_own_defect_is_shown_as_a_planted_one() -> None:
 
 def test_a_text_that_does_the_same_is_not_called_caught(lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor is the lab's own, nor one that can't be run: a sentence says which it is."""
-    monkeypatch.setattr("emqlab.teach.sandbox.possible", lambda: False)
     monkeypatch.setattr("emqlab.teach.hunting.SECONDS", 0)
     told = {
         own_text("claim.lua") + "-- the same\n": "The instrument did not see it in 25 cases.",
         own_text("claim.lua"): "This is claim.lua as it is: alter something in it.",
         "x = (": "The copy can't be run: claim.lua:1: unexpected symbol near '<eof>'.",
     }
-    assert {text: widgets.hunt({"claim.lua": text}, lab).sentence for text in told} == told
+    assert told == {text: getattr(catch_text(lab, {"claim.lua": text}), "sentence", "caught") for text in told}
+
+
+def test_a_readers_own_defect_is_not_run_where_nothing_could_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without processes it gets a sentence; a file that is none gets its own."""
+    monkeypatch.setattr(sandbox, "possible", lambda: False)
+    assert widgets.hunt({"claim.lua": NO_CHECK}).sentence == sandbox.NO_PROCESS
+    assert widgets.hunt({"claim.lua": own_text("claim.lua")}).sentence.startswith("This is claim.lua as it is")
 
 
 @pytest.mark.parametrize("file", ["lane_claim.lua", "lane_pause.lua"])
-def test_a_file_of_lanes_is_hunted_and_shown_too(file: str, lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In cases of lanes, for it knows no others; what its verb has no native twin for is said in the column."""
-    monkeypatch.setattr("emqlab.teach.sandbox.possible", lambda: False)
-    shown = widgets.hunt({file: "return 1\n"}, lab)
+def test_a_file_of_lanes_is_hunted_and_shown_too(file: str) -> None:
+    """In cases of lanes, for it knows no others."""
+    shown = widgets.hunt({file: "return 1\n"})
     assert isinstance(shown, widgets.Stage)
-    assert file in shown.recording["about"]
+    assert shown.recording["about"].startswith(f"{file}, line 1: ")
 
 
 @pytest.mark.parametrize(("copy", "said"), [("x", "a str"), (3, "an int"), (None, "None"), ({}, "0 files")])

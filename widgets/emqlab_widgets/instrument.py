@@ -9,7 +9,7 @@ from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab, open_lab
 from emqlab.teach import sandbox
 from emqlab.teach.altered import named
-from emqlab.teach.instrument import DEFECTS, Catch, catch, catch_text
+from emqlab.teach.instrument import DEFECTS, Catch, catch
 from emqlab.teach.verdict import Verdict
 from emqlab_widgets.sources import Sources, sources_of
 from emqlab_widgets.stage import Stage
@@ -59,27 +59,26 @@ def instrument(lab: Lab | None = None, choice: str | None = None) -> Stage:
     )
 
 
-def hunt(copy: Mapping[str, str], lab: Lab | None = None) -> Stage | Verdict:
+def hunt(copy: Mapping[str, str]) -> Stage | Verdict:
     """The same stage for a reader's own changed file: ``hunt({"claim.lua": text})``.
 
     The text is run in a process of its own, for 5 s at most. A verdict with a sentence where it was not seen, can't be
-    run, or is the lab's own.
+    run, or is the lab's own, and where there are no processes.
     """
     answer: Any = copy
     if isinstance(answer, Mapping):
         answer = dict(answer)
     if isinstance(unfit := named(answer), Verdict):
         return unfit
-    if sandbox.possible():
-        try:
-            told = sandbox.told("hunt", answer)
-        except sandbox.CannotSend as error:
-            return Verdict(False, "", "", "", "", str(error))
-        found = Catch(**told) if "recording" in told else Verdict(**told)
-    else:
-        found = catch_text(_embedded(lab), answer)
-    if isinstance(found, Verdict):
-        return found
+    if not sandbox.possible():
+        return Verdict(False, "", "", "", "", sandbox.NO_PROCESS)
+    try:
+        told = sandbox.told("hunt", answer)
+    except sandbox.CannotSend as error:
+        return Verdict(False, "", "", "", "", str(error))
+    if "recording" not in told:
+        return Verdict(**told)
+    found = Catch(**told)
     recording = found.recording
     return Stage(
         title="Your defect",

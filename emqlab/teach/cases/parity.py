@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 
-from emqlab.teach.cases.steps import JOB, OTHER, PAYLOAD, CaseJson, case, claim, enqueue, fail, put_in, row
+from emqlab.teach.cases.steps import JOB, OTHER, PAYLOAD, WAITING, CaseJson, case, claim, enqueue, fail, put_in, row
 
 #: The highest number that a counter holds.
 FULL = 2**63 - 1
-_WAITING = [row("pending", 0), put_in("pending", "0")]
 
 
 def _counted(attempts: str) -> list[list[str]]:
     """A waiting job whose counter says that."""
-    return [["HSET", f"{{p}}job:{JOB}", "state", "pending", "attempts", attempts, "payload", PAYLOAD], _WAITING[1]]
+    return [["HSET", f"{{p}}job:{JOB}", "state", "pending", "attempts", attempts, "payload", PAYLOAD], WAITING[1]]
 
 
 #: The claim, by what it finds: the Side by side widget's choice -> its case.
 CLAIM: Mapping[str, CaseJson] = {
-    "ordinary": case("claim/ordinary", "one job waits, and nothing is wrong with it", _WAITING, [claim()], 8),
+    "ordinary": case("claim/ordinary", "one job waits, and nothing is wrong with it", WAITING, [claim()], 8),
     "empty": case("claim/empty", "nobody waits", [], [claim()]),
     "ghost": case(
         "claim/ghost",
@@ -30,9 +29,9 @@ CLAIM: Mapping[str, CaseJson] = {
     ),
     "bad-attempts": case("claim/bad-attempts", "its attempts holds 1.0", _counted("1.0"), [claim()], 3),
     "not-a-hash": case(
-        "claim/not-a-hash", "its row is a string", [["SET", f"{{p}}job:{JOB}", "tea"], _WAITING[1]], [claim()], 3
+        "claim/not-a-hash", "its row is a string", [["SET", f"{{p}}job:{JOB}", "tea"], WAITING[1]], [claim()], 3
     ),
-    "paused": case("claim/paused", "the queue is paused", [*_WAITING, ["HSET", "{p}meta", "paused", "0"]], [claim()]),
+    "paused": case("claim/paused", "the queue is paused", [*WAITING, ["HSET", "{p}meta", "paused", "0"]], [claim()]),
     "full": case("claim/full", "its attempts is the highest number there is", _counted(str(FULL)), [claim()], 3),
 }
 
@@ -54,15 +53,15 @@ _RIGHTS = ["resetkeys", "%R~{emq}:version", "%R~{p}meta", "~{p}", "~{p}pending",
 
 #: The Six differences widget's choice -> its case. What a case file can't say is in SECOND_CLIENT.
 SIX: Mapping[str, CaseJson] = {
-    "pause": case("six/pause", "one job waits", _WAITING, [claim()], 8),
-    "meta": case("six/meta", "meta holds a string, not a hash", [*_WAITING, ["SET", "{p}meta", "off"]], [claim()], 2),
+    "pause": case("six/pause", "one job waits", WAITING, [claim()], 8),
+    "meta": case("six/meta", "meta holds a string, not a hash", [*WAITING, ["SET", "{p}meta", "off"]], [claim()], 2),
     "row": case("six/row", "the first in line has 1.0 for its attempts", _counted("1.0"), [claim()], 3),
-    "clock": case("six/clock", "one job waits", _WAITING, [claim()], 8),
-    "arguments": case("six/arguments", "the lease is written 1e3", _WAITING, [{"verb": "claim", "lease_ms": "1e3"}], 5),
+    "clock": case("six/clock", "one job waits", WAITING, [claim()], 8),
+    "arguments": case("six/arguments", "the lease is written 1e3", WAITING, [{"verb": "claim", "lease_ms": "1e3"}], 5),
     "rights": case(
         "six/rights",
         "the user may touch what the claim names, and no row",
-        [*_WAITING, ["ACL", "SETUSER", "default", *_RIGHTS]],
+        [*WAITING, ["ACL", "SETUSER", "default", *_RIGHTS]],
         [claim()],
         6,
     ),
@@ -76,7 +75,7 @@ SHOWS: Mapping[str, tuple[int, ...]] = {"pause": (1,), "clock": (4, 8)}
 
 #: The cases of the first exercise, with what they show left out: that is the question.
 RIDDLES: Mapping[str, CaseJson] = {
-    "a": case("riddle/a", "a claim for 0x10 ms", _WAITING, [{"verb": "claim", "lease_ms": "0x10"}]),
+    "a": case("riddle/a", "a claim for 0x10 ms", WAITING, [{"verb": "claim", "lease_ms": "0x10"}]),
     "b": case(
         "riddle/b",
         "a failure, reported of a job that a sweep has taken back",

@@ -2,15 +2,13 @@
 
 from typing import Any
 
-from emqlab import keys
 from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab
 from emqlab.observe.case import Case
 from emqlab.observe.run import Done, Run
 from emqlab.observe.state import SETS
-from emqlab.parity.explain import explained
 from emqlab.replies import ErrorReply
-from emqlab.teach.answers import jobs_at_end, no, own_case, places_at_end, runs_of, said, sent, verb_steps, yes
+from emqlab.teach.answers import jobs_at_end, members, no, own_case, places_at_end, runs_of, said, sent, verb_steps, yes
 from emqlab.teach.verdict import Verdict
 
 NOT_ACTIVE = "EMQSTATE not active"
@@ -47,8 +45,7 @@ def two_sets(lab: Lab, answer: Any) -> Verdict:
 
 def _ids(run: Run) -> set[str]:
     """Every id that one of the four sets holds at the end."""
-    held = [run.after.get(keys.base(run.case.queue) + name.encode()) for name in SETS]
-    return {job.decode("utf-8", "replace") for key in held if key is not None for job in key.pairs()}
+    return {job for name in SETS for job in members(run.after, run.case.queue, name)}
 
 
 def _text(done: Done) -> str:
@@ -87,7 +84,9 @@ def _not_refused(scripted: Run, native: Run, job: str) -> Verdict:
 
 def _reason(case: Case, native: Run, done: Done) -> Verdict | None:
     """What is wrong with the numbers that are to say why, None if nothing is."""
-    seen = explained(case, native.now_ms, native.run_id.encode())
+    from emqlab.parity.explain import explained_run  # the model is much to load, and only a run needs it
+
+    seen = explained_run(native)
     if seen is None:
         return no("This case can't be followed by its declared divergences; take a simpler one.", field="differs")
     wrong, named = sorted({*case.differs} - seen.possible), {*case.differs}

@@ -212,6 +212,7 @@ EXERCISES: dict[str, Exercise] = {
             'own_text("complete.lua").replace("attempts ~= token", "tonumber(attempts) ~= tonumber(token)")',
         ),
         code=True,
+        file=True,
         unfit=_unfit,
     ),
 }

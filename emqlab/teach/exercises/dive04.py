@@ -9,11 +9,10 @@ from emqlab.lab import Lab
 from emqlab.observe.case import Case
 from emqlab.observe.case_reader import parse_case
 from emqlab.observe.run import Run
-from emqlab.teach.altered import altered, first_difference, happy_path, hunt, named, opened
-from emqlab.teach.answers import kind, no, read_case, run_of, runs_of, sent, untouched, verb_steps, yes
+from emqlab.teach.answers import kind, members, no, read_case, runs_of, sent, untouched, verb_steps, yes
 from emqlab.teach.cases.parity import RIDDLES
 from emqlab.teach.exercises.exercise import Exercise
-from emqlab.teach.hunting import cases
+from emqlab.teach.exercises.mutant import mutant, unfit
 from emqlab.teach.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -22,11 +21,9 @@ if TYPE_CHECKING:
 
 
 def _explained(run: Run) -> Explained | None:
-    """What a case shows, by the third voice and the declared conditions; None if it can't be followed."""
-    from emqlab.parity.explain import explained
+    from emqlab.parity.explain import explained_run
 
-    epoch = (run.epochs or (run.run_id,))[0].encode()
-    return explained(run.case, run.now_ms, epoch)
+    return explained_run(run)
 
 
 def _parted(runs: list[Run]) -> Difference | None:
@@ -146,81 +143,12 @@ def _reply(run: Run) -> Any:
 
 def _lost(runs: list[Run]) -> str:
     """What became of the line on either side."""
-    left = [len(run.after[name].pairs()) if (name := _pending(run)) in run.after else 0 for run in runs]
+    left = [len(members(run.after, run.case.queue, "pending")) for run in runs]
     return f"the script leaves {_ids(left[0])} in pending, the verb {_ids(left[1])}"
-
-
-def _pending(run: Run) -> bytes:
-    from emqlab import keys
-
-    return keys.base(run.case.queue) + b"pending"
 
 
 def _ids(many: int) -> str:
     return "no id" if many == 0 else "1 id" if many == 1 else f"{many} ids"
-
-
-# ---------------------------------------------------------------- 04-3: a mutant, and what kills it
-
-
-#: How many cases the instrument tries at the most, to tell whether there is something to be seen at all.
-TRIED = 200
-
-
-def mutant(lab: Lab, answer: Any) -> Verdict:
-    """A changed file that is sound on the happy path, and a case that ends otherwise with it."""
-    taken = _parts(answer)
-    if isinstance(taken, Verdict):
-        return taken
-    file, text, case = taken
-    copy = altered({file: text})
-    if isinstance(copy, Verdict):
-        return copy
-    with opened(copy) as changed:
-        strayed = happy_path(lab, changed, copy)
-        if strayed is not None:
-            return no(
-                f"The happy path kills it already. {strayed.sentence}",
-                command=strayed.command,
-                field=strayed.field,
-                expected=strayed.expected,
-                got=strayed.got,
-            )
-        killed = first_difference(lab, changed, copy, dict(case.source))
-    if killed is not None:
-        return yes(f"Survived the happy path, and killed. {killed.sentence} It should be {killed.expected}.")
-    found = hunt(copy, flat=TRIED, more=0)
-    seen = f"It may be no defect: the instrument sees none either, in {cases(found.tried)}."
-    if found.trial is not None:
-        seen = f"There is something to see: the instrument did after {cases(found.tried)}, in a {found.trial.verb}."
-    run = run_of(lab, case, copy.executor)
-    return no(
-        f"It survives the happy path, and your case as well: both texts end alike. {seen}",
-        command=sent(verb_steps(run)[-1], run),
-        field="every key",
-        expected="a difference",
-        got="none",
-    )
-
-
-def _parts(answer: Any) -> tuple[str, str, Case] | Verdict:
-    """File, text and case of an answer, or what is the matter; nothing of the text is run for that."""
-    if not isinstance(answer, dict) or set(answer) != {"file", "text", "case"}:
-        return no(f"The answer is a dict with file, text and case, not {_keys(answer)}.")
-    found = named({answer["file"]: answer["text"]})
-    if isinstance(found, Verdict):
-        return found
-    case = read_case(answer["case"], what="What kills it")
-    return case if isinstance(case, Verdict) else (*found, case)
-
-
-def _keys(answer: Any) -> str:
-    return f"one with {', '.join(map(str, answer)) or 'nothing'}" if isinstance(answer, dict) else kind(answer)
-
-
-def _unfit(answer: Any) -> Verdict | None:
-    found = _parts(answer)
-    return found if isinstance(found, Verdict) else None
 
 
 #: By their names: the dive's number and the exercise's.
@@ -255,6 +183,7 @@ EXERCISES: dict[str, Exercise] = {
             'text = own_text("claim.lua") without the line with EXISTS; given: ZADD {p}pending 0 <id>; when: a claim',
         ),
         code=True,
-        unfit=_unfit,
+        file=True,
+        unfit=unfit,
     ),
 }

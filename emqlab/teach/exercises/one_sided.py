@@ -15,8 +15,8 @@ BUDGET, FAILURES = 4, 1
 
 
 def dies_on_one(lab: Lab, answer: Any) -> Verdict:
-    """A history with a budget of four or more and a single failure, after which one executor's job alone is dead."""
-    from emqlab.teach.history import BadHistory, compose  # it brings the third voice along
+    """A history with a budget of four or five and a single failure, after which one executor's job alone is dead."""
+    from emqlab.teach.history import CAPS, BadHistory, compose  # it brings the third voice along
 
     if not isinstance(answer, dict) or set(answer) != {"moves", "max_attempts"}:
         what = f"a dict with {', '.join(map(repr, answer)) or 'nothing'}" if isinstance(answer, dict) else kind(answer)
@@ -34,11 +34,12 @@ def dies_on_one(lab: Lab, answer: Any) -> Verdict:
             expected="one fail",
             got=str(failed),
         )
+    budgets = " or ".join(str(cap) for cap in CAPS if cap >= BUDGET)
     if most < BUDGET:
         return no(
-            f"A budget of {BUDGET} or more is asked for: with {most} it would be no riddle.",
+            f"A budget of {budgets} is asked for: with {most} it would be no riddle.",
             field="max_attempts",
-            expected=f"{BUDGET} or more",
+            expected=budgets,
             got=str(most),
         )
     try:
