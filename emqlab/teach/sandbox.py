@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 #: How long an answer may run, and how long the process may take until it begins (a first start reads many files).
 LIMIT_S = 5.0
 START_S = 60.0
+#: How long one that was killed may take until it is gone.
+ENDS_S = 2.0
 #: How much memory it may ask for, in bytes, and how much of what it prints is shown.
 MEMORY = 2 * 1024**3
 PRINTED = 2_000
@@ -172,8 +174,13 @@ def _end(process: subprocess.Popen[bytes], mark: str) -> None:
     wanted = f"{MARK}={mark}".encode()
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                os.kill(int(folder.name), signal.SIGKILL)
+            held = os.pidfd_open(int(folder.name))  # its number is nobody else's while it is held
+            try:
+                if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                    signal.pidfd_send_signal(held, signal.SIGKILL)
+                    select.select([held], [], [], ENDS_S)
+            finally:
+                os.close(held)
 
 
 def _show(printed: IO[bytes]) -> None:

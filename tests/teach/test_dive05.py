@@ -263,3 +263,16 @@ def test_a_failure_step_is_no_part_of_the_poison_case() -> None:
     dead = case(enqueue(), claim(), fail(1, max_attempts=1))
     verdict = check("05-3", {"case": dead, "give_up": lambda row: left(row) > 4})
     assert (verdict.ok, verdict.got) == (False, "dead")
+
+
+def test_a_cap_that_counts_how_often_it_is_asked_is_none(lab: Lab) -> None:
+    """The jobs come a second time, in an order that nobody knows; told from the row alone, it would say the same."""
+    asked = []
+
+    def by_count(row: dict[str, str]) -> bool:
+        asked.append(row)
+        return len(asked) in (5, 10)  # the fifth claim of either poison job: the two come first
+
+    verdict = given_up(lab, by_count)
+    assert (verdict.ok, verdict.field) == (False, "give_up")
+    assert len(asked) > 10
