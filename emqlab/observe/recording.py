@@ -159,7 +159,7 @@ def _run(lab: "Lab", source: Mapping[str, Any], column: Column, meanwhile: Seque
 def _standing(lab: "Lab") -> Iterator[None]:
     """Let the clock of a real server of the lab's own stand: it moves as the case moves it, to the millisecond."""
     server, _ = lab.bench()
-    if server.name != "valkey" or not server.movable:
+    if server.name != "valkey" or not server.movable or server.stands_at is not None:  # type: ignore[attr-defined]
         yield
         return
     server.stand_still(server.now_ms())  # type: ignore[attr-defined]

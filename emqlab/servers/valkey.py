@@ -111,6 +111,11 @@ class ValkeyServer:
         """Move the server's clock by ``ms``; TIME, expiry and leases follow. Raises ClockFixed, NoSuchTime."""
         self._clock().advance(ms, self._now_us)
 
+    @property
+    def stands_at(self) -> int | None:
+        """Where the clock stands at the begin of each case, ms since 1970; None while it runs."""
+        return self._stands_at
+
     def stand_still(self, at_ms: int | None) -> None:
         """Let the clock stand at ``at_ms`` until it is moved, now and at the begin of each case; None lets it run.
 
