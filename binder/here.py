@@ -146,7 +146,10 @@ def check_environment(browser: str | None) -> dict[str, str]:
     """The environment of every check: a home of its own, so that the user's is neither read nor written."""
     own = {"HOME": str(HOME), "EMQLAB_PROGRESS": str(HOME / "progress.json")}
     caches = {name: str(HOME / name.lower()) for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")}
+    # What is compiled is kept, in .venv: hundreds of processes are started, and each would compile all of it again.
+    own["PYTHONPYCACHEPREFIX"] = str(VENV / "pycache")
     unwanted = {"EMQLAB_SERVER", "EMQLAB_SERVER_BINARY", "PYTEST_ADDOPTS", "PYTHONHOME", "PYTHONPATH"}
+    unwanted |= {"PYTHONDONTWRITEBYTECODE"}
     kept = {name: value for name, value in os.environ.items() if name not in unwanted}
     chromium = {"EMQLAB_CHROMIUM": browser} if browser else {}
     path = os.pathsep.join([str(PYTHON.parent), os.environ.get("PATH", os.defpath)])

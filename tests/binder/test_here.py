@@ -84,13 +84,21 @@ def test_the_checks_touch_nothing_outside_the_clone() -> None:
     """Home, caches, settings and progress of every check are in the clone's environment folder."""
     environment = here.check_environment(None)
     places = {name for name in environment if name.startswith(("XDG_CACHE", "XDG_CONFIG", "XDG_DATA_HOME"))}
-    for name in {"HOME", "EMQLAB_PROGRESS", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "MPLCONFIGDIR", *places}:
+    for name in {
+        "HOME",
+        "EMQLAB_PROGRESS",
+        "IPYTHONDIR",
+        "JUPYTER_CONFIG_DIR",
+        "MPLCONFIGDIR",
+        "PYTHONPYCACHEPREFIX",
+        *places,
+    }:
         assert Path(environment[name]).is_relative_to(outside.VENV), name
 
 
 def test_what_a_user_has_set_does_not_reach_the_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server, a path or pytest options of the user's own would make the checks another user's."""
-    for name in ("EMQLAB_SERVER", "EMQLAB_SERVER_BINARY", "PYTHONPATH", "PYTEST_ADDOPTS"):
+    for name in ("EMQLAB_SERVER", "EMQLAB_SERVER_BINARY", "PYTHONPATH", "PYTEST_ADDOPTS", "PYTHONDONTWRITEBYTECODE"):
         monkeypatch.setenv(name, "theirs")
     assert "theirs" not in here.check_environment(None).values()
 
