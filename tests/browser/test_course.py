@@ -12,7 +12,7 @@ from emqlab.teach.dives import DIVES
 SECONDS = 60_000
 
 
-@pytest.mark.parametrize("lesson", [dive.file for dive in DIVES[2:]])  # the first two: test_lessons.py
+@pytest.mark.parametrize("lesson", [dive.file for dive in DIVES])
 def test_a_lesson_runs_and_each_of_its_stages_runs_another_case(
     lesson: str, open_notebook: Callable[[str], Page], run_all: Callable[..., dict[str, Any]]
 ) -> None:

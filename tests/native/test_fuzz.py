@@ -16,7 +16,7 @@ from tests.native.sanitized import reports, sanitized_environment, sanitized_mod
 from tests.servers.real import RealServer, each_server, real_server
 
 #: How many calls a run sends to each server, 10,000 or more to come everywhere, and from which seed.
-COMMANDS = int(os.environ.get("EMQLAB_FUZZ_COMMANDS", "10000"))
+COMMANDS = int(os.environ.get("EMQLAB_FUZZ_COMMANDS", "30000"))
 SEED = os.environ.get("EMQLAB_FUZZ_SEED", "1")
 BATCH = 300
 EPISODE_EVERY = 5  # batches
