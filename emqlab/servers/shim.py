@@ -18,6 +18,8 @@ _SIZE = 24
 
 #: How long a server may take to show a moved clock; it takes one command, or a millisecond on Valkey 9.
 PATIENCE_S = 5.0
+#: After how long a server that is asked looks at its clock again, where it does not look each time.
+LOOKS_EVERY_US = 1000
 
 
 def shim_files() -> dict[str, str]:
@@ -82,8 +84,14 @@ class ShimClock:
 
     def stand(self, at_ms: int, shown_us: Callable[[], int]) -> None:
         """Let it stand still at ``at_ms``, until moved. Raises NoSuchTime, ServerLost; it is as it was then."""
-        # Valkey 9 counts on by itself for up to a millisecond before it looks again.
-        self._set(self._words[_OFFSET], shown(at_ms) * 1000, lambda: shown_us() // 1000 == at_ms)
+        # Valkey 9 counts on by itself for up to a millisecond before it looks again: until then a clock that ran shows
+        # at_ms only in passing.
+        passing_us = 0 if self._words[_STILL] else time.monotonic_ns() // 1000 + 2 * LOOKS_EVERY_US
+        self._set(
+            self._words[_OFFSET],
+            shown(at_ms) * 1000,
+            lambda: time.monotonic_ns() // 1000 > passing_us and shown_us() // 1000 == at_ms,
+        )
 
     def reset(self, shown_us: Callable[[], int]) -> None:
         """Let it show the real time again. Raises ServerLost; it is as it was then."""

@@ -28,7 +28,7 @@ _KINDS = {
     "date": r"\b1[78]\d{11}\b",
     "id": r"\bJOB[0-9A-Za-z]{11}\b|…[0-9A-Za-z]{4}\b",
     "lag": r" \+0\.\d{1,3} s(?= →)",
-    "now": r"\bnow[+-]\d+|\bnow\b",
+    "now": r"\bnow(?:[+−]\d+)?\b",
     "span": r"\b\d+(?:\.\d{1,3})? s\b",
     "gap": r" {2,}",
 }
@@ -54,7 +54,7 @@ def pieces(text: str) -> Pieces:
             found.ids.append(said[-4:])
             return "<id>"
         if kind == "now":
-            found.times.append(float(said[3:] or 0))
+            found.times.append(float(said[3:].replace("−", "-") or 0))
             return "now<ms>"
         if kind == "span":
             found.times.append(float(said[:-2]) * 1000)

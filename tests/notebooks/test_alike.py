@@ -18,6 +18,7 @@ ALIKE = {
     "the width of a column": ("  job    in                  state", "  job    in                      state"),
     "a score": ("ZADD active now+30000 …EJfs → 1", "ZADD active now+30005 …EJfs → 1"),
     "a frozen clock": ("native: (clock) → now", "native: (clock) → now+5"),
+    "a clock read just before": ("native: (clock) → now", "native: (clock) → now−1"),
     "TIME": ("TIME → [1795952314, 485000]", "TIME → [1796016441, 666708]"),
     "a stamp": ("lease_epoch c53d… → 1", "lease_epoch 5dc5… → 1"),
     "a path": (
@@ -52,6 +53,7 @@ OTHER = {
     "two jobs where there was one": ("…z4SG …z4SG", "…kPuC …kPuD"),
     "a lease of another length": ("active (30 s left)", "active (5 s left)"),
     "a score that is far off": ("ZADD active now+30000 …EJfs", "ZADD active now+5000 …EJfs"),
+    "a score that is long past": ("ZADD active now−1000 …EJfs", "ZADD active now−30000 …EJfs"),
     "a wait in a path": ("enqueue → pending (0)", "enqueue +2.5 s → pending (0)"),
     "a line more": ("a", "a\nb"),
     "a line less": ("a\nb", "a"),

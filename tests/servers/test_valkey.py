@@ -306,6 +306,16 @@ def test_a_still_clock_stands(server: ValkeyServer) -> None:
     assert abs(time.time() * 1000 - server.now_ms()) < 1_000
 
 
+def test_a_clock_that_is_stopped_where_it_is_stands_at_once(server: ValkeyServer) -> None:
+    """A running clock shows this very millisecond too, in passing: that is not yet standing."""
+    movable(server)
+    for _ in range(100):
+        at_ms = server.now_ms()
+        server.stand_still(at_ms)
+        assert {at_ms} == {server.now_ms() for _ in range(40)}
+        server.stand_still(None)
+
+
 @pytest.mark.parametrize("at_ms", [0, -1, 9 * 10**15 + 1, 10**30])
 def test_a_clock_does_not_stand_where_none_can(server: ValkeyServer, at_ms: int) -> None:
     """It is refused at once, and the clock runs on, now and in the next case."""
