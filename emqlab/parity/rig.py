@@ -136,10 +136,6 @@ class Rig:
             server.begin_case(b"parity")
         try:
             batch = Batch(self._sides(trials), server.now_ms(), [server.run_id], self._prefix, len(trials))
-            for executor in batch.sides.values():
-                load = getattr(executor, "load", None)
-                if load is not None:
-                    load()
             self._fill(trials, batch)
             replies = self._steps(trials, batch)
             done_ms = server.now_ms()

@@ -52,11 +52,8 @@ class ScriptedExecutor(Executor):
         return replies + self._together(together, set())
 
     def perform_each(self, calls: Sequence[Call]) -> list[Any]:
-        """Perform many transitions, each on a queue of its own: the host's own looks first, then all the scripts.
-
-        A script that the server has forgotten is sent again as text.
-        """
-        return self._together(calls, {script.sha for script in self._scripts.values()})
+        """Perform many transitions, each on a queue of its own: the host's own looks first, then all the scripts."""
+        return self._together(calls, set())
 
     def _together(self, calls: Sequence[Call], known: set[bytes]) -> list[Any]:
         """The looks in one round trip, then the scripts in one; a script that is not ``known`` goes as text, once.
@@ -86,10 +83,6 @@ class ScriptedExecutor(Executor):
         for (place, script), reply in zip(sent, self._send_all(commands), strict=True):
             replies[place] = self._again(script, *wires[place]) if script and _forgotten(reply) else reply
         return replies
-
-    def load(self) -> None:
-        """Have the server know every script's text, so that none is sent again when many are performed."""
-        self._send_all([(b"SCRIPT", b"LOAD", script.text) for script in self._scripts.values()])
 
     def _perform(self, call: Call) -> Any:
         script = self._script(call)

@@ -162,35 +162,50 @@ def _case(plan: Sequence[Event], lease_ms: int, max_stalled: int, when: Sequence
 
 
 def _deeds(lab: Lab, executor: str, plan: Sequence[Event], lease_ms: int, max_stalled: int) -> list[Deed]:
-    """What each event comes to on one executor. What a claim hands out is asked of a run that ends with it."""
+    """What each event comes to on one executor.
+
+    What its claims hand out is guessed, and asked of a run: a claim that hands out another token than was guessed
+    changes what comes after it. Each run settles one claim more, so that there are at most as many as claims.
+    """
+    claims = [event.by for event in plan if event.kind.endswith("claims")]
+    tokens: list[int | None] = list(range(1, len(claims) + 1))
+    for settled in range(1, len(claims) + 1):
+        deeds = _presenting(plan, lease_ms, max_stalled, dict(zip(claims, tokens, strict=True)))
+        found = _handed_out(lab, executor, _case(plan, lease_ms, max_stalled, when_of(deeds)))
+        if found == tokens:
+            break
+        tokens = [*found[:settled], *tokens[settled:]]
+    return _presenting(plan, lease_ms, max_stalled, dict(zip(claims, tokens, strict=True)))
+
+
+def _presenting(plan: Sequence[Event], lease_ms: int, max_stalled: int, tokens: Mapping[str, int | None]) -> list[Deed]:
+    """What each event comes to when the workers' claims hand out ``tokens``, a worker's: None where nobody got any."""
     deeds: list[Deed] = []
-    tokens: dict[str, int] = {}
+    holds: dict[str, int | None] = {}
     for event in plan:
-        verb, holds = event.kind.partition("-")[2], tokens.get(event.by)
+        verb, token = event.kind.partition("-")[2], holds.get(event.by)
         step, note = None, f"Worker {event.by} holds no token, so it sends nothing."
         if event.kind == "sweep":
             step = sweep(max_stalled)
         elif verb == "claims":
             step = claim(lease_ms)
-        elif verb == "completes" and holds is not None:
-            step = complete(holds)
+            holds[event.by] = tokens[event.by]
+        elif verb == "completes" and token is not None:
+            step = complete(token)
         elif verb == "stalls":
             note = f"Worker {event.by} falls silent: a long pause, or a lost network. Nobody notices."
         deeds.append(Deed(event.kind, KINDS[event.kind], event.by, event.at_ms, step, note))
-        if verb == "claims":
-            token = _handed_out(lab, executor, _case(plan, lease_ms, max_stalled, when_of(deeds)))
-            if token is not None:
-                tokens[event.by] = token
     return deeds
 
 
-def _handed_out(lab: Lab, executor: Any, case: Mapping[str, Any]) -> int | None:
-    """The token in the last reply of a run, which is a claim's; None where it got nothing."""
+def _handed_out(lab: Lab, executor: Any, case: Mapping[str, Any]) -> list[int | None]:
+    """The token that each claim of a run handed out, in order; None where it got nothing."""
     run = lab.run(dict(case), executor=executor, traced=False)
     if isinstance(run, Skipped):
         raise CannotRecord(f"{run.case.name}: {run.why}")
-    reply = run.replies[-1]
-    return int(reply[2]) if isinstance(reply, list | tuple) and reply else None
+    verbs = [step.verb for step in run.case.when if step.verb is not None]
+    replies = [reply for verb, reply in zip(verbs, run.replies, strict=True) if verb == "claim"]
+    return [int(reply[2]) if isinstance(reply, list | tuple) and reply else None for reply in replies]
 
 
 def _axis(plan: Sequence[Event], lease_ms: int) -> tuple[int, int]:

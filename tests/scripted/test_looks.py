@@ -11,6 +11,7 @@ import emqlab
 from emqlab.observe.snapshot import take
 from emqlab.replies import ErrorReply
 from emqlab.transitions import PLAIN, TRANSITIONS, Call
+from tests.scripted.conftest import FlushOnTheWay
 from tests.transitions.bench import WRONGTYPE, A, B, Bench, C, D
 from tests.transitions.lanes import PARENT, add_flow, lease_all
 
@@ -184,21 +185,22 @@ def test_a_look_that_fails_is_left_to_its_script_alone(bench: Bench, verb: str) 
 
 
 @pytest.mark.parametrize("verb", ["complete", "fail"])
-def test_a_forgotten_script_is_sent_again_with_the_parents_keys(bench: Bench, verb: str) -> None:
-    """An empty cache on the way to a child's report loses no parent."""
+def test_a_script_forgotten_on_the_way_is_sent_again_with_the_parents_keys(
+    bench: Bench, flush_on_the_way: FlushOnTheWay, verb: str
+) -> None:
+    """A cache that is emptied before a child's report loses no parent."""
     add_flow(bench, A, policy="id")
     lease_all(bench)
-    bench.executor.perform_each([call(bench, verb, id=C)])
-    bench.lab.client.script_flush()
-    assert bench.executor.perform_each([call(bench, verb, id=A, token=1)]) in ([1], [b"dead"])
+    flush_on_the_way(bench.executor)
+    gone = call(bench, verb, id=C, token=1)
+    assert bench.executor.perform_each([gone, call(bench, verb, id=A, token=1)])[1] in (1, b"dead")
     assert {PARENT.decode(): 0} == bench.state()["pending"]
 
 
-def test_a_forgotten_lane_script_is_sent_again(bench: Bench) -> None:
+def test_a_lane_script_forgotten_on_the_way_is_sent_again(bench: Bench, flush_on_the_way: FlushOnTheWay) -> None:
     """Each step happens once."""
     calls = [call(bench, "lane_enqueue", id=job) for job in (A, B, C)]
-    bench.executor.perform(call(bench, "lane_enqueue", id=D))
-    bench.lab.client.script_flush()
+    flush_on_the_way(bench.lab.scripted)
     assert [1, 1, 1, [A, b"p", 1, b"g"]] == bench.lab.scripted.perform_many([*calls, call(bench, "lane_claim")])
     assert ["g"] == bench.state()["ring"]
 

@@ -14,6 +14,7 @@ from emqlab.observe.snapshot import take
 from emqlab.parity.compare import plain_reply
 from emqlab.scripted.scripts import SCRIPTS
 from emqlab.transitions import OF_SCRIPT, Call
+from tests.scripted.conftest import FlushOnTheWay
 
 CASES = [
     case
@@ -85,11 +86,10 @@ def test_a_known_script_goes_by_its_hash(lab: emqlab.Lab, monkeypatch: pytest.Mo
     assert [b"EVALSHA"] == sent
 
 
-def test_a_flush_inside_a_pipeline_loses_and_repeats_nothing(lab: emqlab.Lab) -> None:
-    """The cache is emptied after the scripts were loaded and before the pipeline runs: each step happens once."""
+def test_a_flush_inside_a_pipeline_loses_and_repeats_nothing(lab: emqlab.Lab, flush_on_the_way: FlushOnTheWay) -> None:
+    """The cache is emptied after the first call has sent the script's text: each step happens once."""
     calls = [Call("enqueue", b"q", {"id": b"JOB0NgWEfAEJf%d" % i, "payload": b"p"}) for i in range(5)]
-    lab.scripted.enqueue("other", b"x")
-    lab.client.script_flush()
+    flush_on_the_way(lab.scripted)
     calls.append(Call("promote", b"q", {"batch": b"10"}))
     calls.append(Call("claim", b"q", {"lease_ms": b"1000"}))
     replies = lab.scripted.perform_many(calls)

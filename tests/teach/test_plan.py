@@ -148,7 +148,7 @@ def test_a_column_that_was_told_another_token_has_a_case_of_its_own(
     assert [executor.get("when") for executor in plan.recorded(lab, plan.parse(TEXT), 6_000)["executors"]] == [None] * 2
     handed_out = plan._handed_out
     monkeypatch.setattr(
-        plan, "_handed_out", lambda lab, name, case: handed_out(lab, name, case) if name == "scripted" else None
+        plan, "_handed_out", lambda lab, name, case: handed_out(lab, name, case) if name == "scripted" else [None]
     )
     parted = plan.recorded(lab, plan.parse("A-claims@0 A-completes@1"), 6_000)
     assert [executor.get("when") for executor in parted["executors"]] == [
