@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from emqlab import keys
-from emqlab.observe.snapshot import Key, Snapshot, read
+from emqlab.observe.snapshot import Key, Snapshot, looked
 from emqlab.replies import ask_all, settled
 from emqlab.servers.embedded import EmbeddedServer
 
@@ -29,12 +29,17 @@ class Keyspace:
         self._kept = {}
         if keys.VERSION_KEY in before:
             self._client.delete(keys.VERSION_KEY)
+        direct: dict[bytes, Any] = {}
         for name, key in before.items():
+            if key.ttl_ms < 0 and key.type in ("hash", "zset"):
+                direct[name] = {a: float(b) if key.type == "zset" else b for a, b in key.pairs().items()}
+                continue
             commands = list(_making(name, key))
             if not commands:
                 self._kept[name] = key
             for command in commands:
                 self._client.execute_command(*command)
+        self._server.fill(direct)
 
     def move_to(self, now_ms: int) -> None:
         """Set the time; keys expire by it."""
@@ -50,7 +55,7 @@ class Keyspace:
 
     def key(self, name: bytes) -> Key | None:
         """What one key holds now, None when it is absent."""
-        return read(self._client, [name]).get(name, self._kept.get(name))
+        return looked(self._server.look(name.__eq__)).get(name, self._kept.get(name))
 
 
 def _making(name: bytes, key: Key) -> Iterator[tuple[bytes, ...]]:

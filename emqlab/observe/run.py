@@ -9,7 +9,7 @@ import redis
 from emqlab import errors
 from emqlab.executor import Executor, Told, Traced
 from emqlab.observe.case import Case, Step, World, substitute
-from emqlab.observe.snapshot import Snapshot, snapshot_json, take
+from emqlab.observe.snapshot import Snapshot, snapshot_json, snapshot_of
 from emqlab.replies import ERROR_REPLIES, ErrorReply, Json, ask, ask_all, error_reply, reply_json
 from emqlab.servers.bounds import DATA, CannotRun
 from emqlab.servers.clock import NoSuchTime
@@ -221,7 +221,7 @@ class _Running:
             return [Told("world", command, ask(other, *command)) for command in commands]
 
     def _seen(self) -> Snapshot:
-        return take(self.server.observer, self.case.queue, shared=self.server.shared)
+        return snapshot_of(self.server, self.case.queue)
 
     def _world(self) -> World:
         return World(self.now_ms, self.server.run_id)

@@ -1,13 +1,15 @@
 """A snapshot of every key of a queue, and its JSON form (SPEC 9)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import redis
 
 from emqlab import keys
 from emqlab.replies import Json, ask_all, error_reply, text_json
+from emqlab.servers.server import Server
 from emqlab.servers.survey import under
 
 #: Hash and zset: pairs; list and set: members; string: the bytes.
@@ -37,13 +39,33 @@ class Key:
 Snapshot = dict[bytes, Key]
 
 
+def snapshot_of(server: Server, queue: bytes) -> Snapshot:
+    """What ``take`` finds on a lab's server; an embedded one is looked into, which takes no command."""
+    look = getattr(server, "look", None)
+    if look is None:
+        return take(server.observer, queue, shared=server.shared)
+    ours = (keys.base(queue), b"{emq}:")
+    return _but_our_version(looked(look(lambda name: name.startswith(ours))))
+
+
+def looked(rows: Iterable[tuple[bytes, bytes, int, Any]]) -> Snapshot:
+    """The snapshot of the rows that an embedded server's ``look`` answers."""
+    return {
+        name: Key(kind.decode(), ttl_ms, sorted(value) if kind in (b"hash", b"set") else [] if value is None else value)
+        for name, kind, ttl_ms, value in sorted(rows, key=itemgetter(0))
+    }
+
+
 def take(client: redis.Redis, queue: bytes, *, shared: Collection[bytes] | None = None) -> Snapshot:
     """All keys under ``emq:{q}:*`` and ``{emq}:*``, but ``{emq}:version`` while it holds our value.
 
     With ``shared``, of those under ``{emq}:`` only these are looked at.
     """
     everywhere = [b"{emq}:"] if shared is None else []
-    found = read(client, sorted({*under(client, keys.base(queue), *everywhere), *(shared or ())}))
+    return _but_our_version(read(client, sorted({*under(client, keys.base(queue), *everywhere), *(shared or ())})))
+
+
+def _but_our_version(found: Snapshot) -> Snapshot:
     version = found.get(keys.VERSION_KEY)
     if version is not None and version.value == keys.VERSION and version.ttl_ms == -1:
         del found[keys.VERSION_KEY]

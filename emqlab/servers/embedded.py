@@ -2,7 +2,7 @@
 
 import hashlib
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -75,7 +75,7 @@ class EmbeddedServer:
         self._starts = 0
         self._fake.run_id = self._epoch()
         self.clock = self._fake.clock = VirtualClock()
-        self.observer.set(keys.VERSION_KEY, keys.VERSION)
+        self._fake.fill({keys.VERSION_KEY: keys.VERSION})
 
     def end_case(self, queue: bytes, *, plain: bool) -> None:
         """A case that sent more than plain data commands takes its server with it: users, settings, Lua state."""
@@ -86,8 +86,12 @@ class EmbeddedServer:
                 fake.move(client, self._fake)
 
     def fill(self, keys: Mapping[bytes, Any]) -> None:
-        """Put whole hashes (dicts of bytes) and sorted sets (dicts of floats) in place, many at once."""
+        """Put whole hashes (dicts of bytes), sorted sets (dicts of floats) and strings in place, many at once."""
         self._fake.fill(keys)
+
+    def look(self, wanted: Callable[[bytes], bool]) -> list[tuple[bytes, bytes, int, Any]]:
+        """Look at the keys whose names are ``wanted``, without a command: name, type, PTTL, value (FakeServer.look)."""
+        return self._fake.look(wanted)
 
     def drain(self) -> list[tuple[bytes, bytes, bool, Any]]:
         """Take every key out: name, type, whether it would expire, value (FakeServer.drain)."""

@@ -17,7 +17,7 @@ import fakeredis
 import fakeredis._clients._sync as _sync
 import redis
 from fakeredis import _helpers, _msgs
-from fakeredis._command_args_parsing import Int
+from fakeredis._command_args_parsing import Float, Int
 from fakeredis._commands import SUPPORTED_COMMANDS, Signature
 from fakeredis._core import Database, Item
 from fakeredis._socket import FakeSocket
@@ -200,11 +200,24 @@ class FakeServer(fakeredis.FakeServer):
                 database.clear()
 
     def fill(self, keys: Mapping[bytes, Any]) -> None:
-        """Put whole hashes (dicts of bytes) and sorted sets (dicts of floats) in place, without a command each."""
+        """Put whole hashes (dicts of bytes), sorted sets (dicts of floats) and strings in place, without commands."""
         with self.lock:
             database = self.dbs[0]
             for name, held in keys.items():
                 database._dict[name] = Item(_value_of(held))
+
+    def look(self, wanted: Callable[[bytes], bool]) -> list[tuple[bytes, bytes, int, Any]]:
+        """Look at the keys whose names are ``wanted``: name, type as TYPE names it, PTTL in ms, value.
+
+        A hash is its pairs, a sorted set its members in order with their scores as ZSCORE prints them; the others are
+        bytes, a list or a set, and None for a type that the lab does not know. Nothing is changed, but what has
+        expired is gone, as after any command.
+        """
+        with self.lock, _clock_of(self):
+            database = self.dbs[0]
+            database.time = self.clock.time()
+            found = [(name, database.get(name)) for name in filter(wanted, list(database._dict))]
+            return [(name, *_shown(item, database.time)) for name, item in found if item is not None]
 
     def drain(self) -> list[tuple[bytes, bytes, bool, Any]]:
         """Take every key out: its name, its type as TYPE names it, whether it would expire, and its value.
@@ -223,7 +236,9 @@ class FakeServer(fakeredis.FakeServer):
         return taken
 
 
-def _value_of(held: Mapping[bytes, Any]) -> Hash | ZSet:
+def _value_of(held: Any) -> Any:
+    if isinstance(held, bytes):
+        return held
     if isinstance(next(iter(held.values())), float):
         scores = ZSet()
         for member, score in held.items():
@@ -242,6 +257,20 @@ def _held(value: Any) -> tuple[bytes, Any]:
     if isinstance(value, ExpiringMembersSet):
         return b"set", set(value)
     return (b"list", list(value)) if isinstance(value, list) else (b"string", value)
+
+
+def _shown(item: Any, now: float) -> tuple[bytes, int, Any]:
+    """An item as TYPE, PTTL and the command that reads its type would show it at ``now`` (seconds)."""
+    ttl_ms = -1 if item.expireat is None else round((item.expireat - now) * 1000)
+    value = item.value
+    if isinstance(value, Hash):
+        return b"hash", ttl_ms, list(value.getall().items())
+    if isinstance(value, ZSet):
+        return b"zset", ttl_ms, [(member, Float.encode(score, False)) for score, member in value._byscore]
+    if isinstance(value, bytes | list | ExpiringMembersSet):
+        kind, held = _held(value)
+        return kind, ttl_ms, held
+    return value.model_type(), ttl_ms, None
 
 
 @contextmanager

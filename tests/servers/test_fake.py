@@ -6,10 +6,11 @@ import fakeredis
 import pytest
 import redis
 from fakeredis import _helpers, _msgs
+from fakeredis._command_args_parsing import Float
 from fakeredis._commands import SUPPORTED_COMMANDS, Signature
 from fakeredis._core import Database
 from fakeredis._socket import FakeSocket
-from fakeredis.model import AccessControlList
+from fakeredis.model import AccessControlList, ZSet
 
 from emqlab.servers import fake
 from emqlab.servers.clock import VirtualClock
@@ -79,6 +80,16 @@ def test_a_key_expires_after_its_moment_and_not_at_it(ms: int, advance: int) -> 
 def test_the_database_has_the_methods_we_override() -> None:
     """A renamed one would be silently ignored."""
     assert all(hasattr(Database, name) for name in ("expired", "_remove_expired"))
+
+
+def test_a_sorted_set_keeps_its_members_in_the_order_of_their_scores() -> None:
+    """A look inside reads them there, and writes a score as a reply does."""
+    held = ZSet()
+    held.add(b"b", 0.1)
+    held.add(b"a", 0.1)
+    held.add(b"c", -1)
+    assert [(-1, b"c"), (0.1, b"a"), (0.1, b"b")] == list(held._byscore)
+    assert b"0.10000000000000001" == Float.encode(0.1, False)
 
 
 def test_limit_is_read_before_the_type_of_the_key() -> None:
