@@ -241,6 +241,86 @@ def test_a_refused_step_is_told_first(exercise: str, answer: Any, ok: bool, firs
     assert verdict.sentence.startswith(first)
 
 
+@pytest.mark.parametrize(
+    ("exercise", "when", "first"),
+    [
+        # Not due; due, and nobody promoted it; paused; before there was a job; nothing was refused, and yet.
+        (
+            "01-2",
+            (*tries(9), claim(), LATE),
+            f"4 found no job: it was in schedule, due 5 s later. Step 5, fail, {STALE}",
+        ),
+        (
+            "01-2",
+            (*tries(9), advance(5_000), claim(), LATE),
+            f"5 found no job: it was in schedule, due, and not promoted yet. Step 6, fail, {STALE}",
+        ),
+        (
+            "01-2",
+            (enqueue(), {"verb": "pause"}, claim(), LATE),
+            f"3 found no job: the queue was paused. Step 4, fail, {STALE}",
+        ),
+        (
+            "01-2",
+            (claim(), *tries(9)),
+            "1 found no job: there was none in the queue. On the scripted executor attempts",
+        ),
+        ("01-2", (enqueue(), claim(), delay(1), claim()), "4 found no job: it was in schedule, due 5 s later. On the"),
+        # Held by the claim before; not swept; swept, and dead; two of them.
+        (
+            "01-3",
+            (enqueue(), claim(2_500), claim(), LATE),
+            "3 found no job: it was in active, leased for 2.5 s yet. Step 4",
+        ),
+        (
+            "01-3",
+            (enqueue(), claim(1_000), advance(1_000), claim(), LATE),
+            "4 found no job: it was in active, its lease over, and not swept. Step 5, fail, was refused",
+        ),
+        (
+            "01-3",
+            (enqueue(), claim(1_000), advance(1_000), sweep(1), claim(), LATE),
+            "5 found no job: it was in dead. Step 6",
+        ),
+        (
+            "01-3",
+            (enqueue(), OTHER, claim(1_000), claim(), advance(1_000), claim(), LATE),
+            "6 found no job: …EJfs was in active, its lease over, and not swept; …FbYw was in active, leased for 29 s yet.",
+        ),
+        # Dead in the script, scheduled natively: there alone the next claim finds nobody.
+        (
+            "01-2",
+            (
+                *stalled_once(fail(2, max_attempts=2), advance(5_000), promote(), claim(), fail(3, max_attempts=9))[
+                    "when"
+                ],
+            ),
+            "9 found no job on the scripted executor: it was in dead. Step 10, fail, was refused on the scripted executor",
+        ),
+    ],
+)
+def test_a_claim_that_found_nobody_is_told_before_what_came_of_it(
+    exercise: str, when: tuple[dict[str, Any], ...], first: str
+) -> None:
+    """By its number, and with where the job was instead: the step that was refused is only what came of it."""
+    verdict = check(exercise, case(*when))
+    assert not verdict.ok
+    assert verdict.sentence.startswith(f"The claim in step {first}")
+
+
+def test_what_was_refused_before_a_claim_found_nobody_is_told_without_it() -> None:
+    """The first thing that went wrong comes first: a requeue that no script does leaves the job held."""
+    verdict = check("01-3", case(enqueue(), claim(), requeue(1), claim(), fail(2, max_attempts=2)))
+    assert verdict.sentence == "Step 3, requeue, is unsupported on the scripted executor: nothing was sent."
+
+
+def test_a_claim_that_found_nobody_takes_nothing_from_a_solution() -> None:
+    """It is no mistake by itself."""
+    assert check("01-2", case(claim(), *tries(9, 9, 9))).sentence == (
+        "state says scheduled and attempts says 3, on both executors."
+    )
+
+
 def test_an_id_in_two_sets_is_no_job_in_line() -> None:
     """A script that goes ahead where the verb refuses can leave the row right and the id astray."""
     dead = [enqueue(), claim(), fail(1, max_attempts=1), reprocess()]
