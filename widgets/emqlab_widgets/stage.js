@@ -293,7 +293,7 @@ const lastReply = (column) => column.findLast((m) => m.said) ?? column.at(-1);
 /** What one row of the trace says: its stamp or its reply. */
 function toldAt(rec, column, at, what) {
   const f = column[at].frame;
-  if (!f || f.phase === "world") return "nothing is sent";
+  if (!f || f.phase === "world") return "not sent";
   if (what === "reply") return replyText(f.reply, rec);
   return own(f.reply, "unsupported") ? "unsupported" : verdict(rec, column, at).stamp || "answered";
 }
