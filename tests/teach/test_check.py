@@ -8,8 +8,10 @@ import pytest
 
 from emqlab.teach import check, progress
 from emqlab.teach.cases import JOB, advance, claim, complete, delay, enqueue, fail, promote, reprocess, requeue, sweep
+from emqlab.teach.cases.exits import WITH_A_PAST
 from emqlab.teach.exercises.dive01 import DRAWN, LOST
 from emqlab.teach.limits import TooLong, limited
+from tests.teach.mute import Mute, mutely
 
 ROW = f"job:{JOB}"
 
@@ -191,6 +193,42 @@ def test_what_is_no_answer_gets_a_sentence(exercise: Any, answer: Any, part: str
     verdict = check(exercise, answer)
     assert not verdict.ok
     assert part in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "part"),
+    [
+        (Mute(), 1, "There is no exercise <Mute that can't be shown>; they are 00-1, "),
+        ("00-1", Mute(), "not a Mute."),
+        ("00-1", case(enqueue(), Mute()), "mine: step 2: "),  # type: ignore[arg-type]
+        ("00-1", {**case(enqueue()), "name": Mute()}, "every case needs a name"),
+        ("00-1", case(enqueue()) | {Mute(): 1}, "the name of a field must be a text"),
+        ("01-1", lambda k: Mute(), "your function gave a Mute; a token is a whole number."),
+        ("01-1", mutely, "Your function raised MuteError for k = 0: <MuteError that can't be shown>"),
+        ("02-1", Mute(), "not a Mute."),
+        ("02-2", (Mute(), 3), "not a Mute."),
+        ("02-3", {"complete.lua": Mute()}, "The text of complete.lua is a str, not a Mute."),
+        ("03-1", dict.fromkeys(WITH_A_PAST, (Mute(), None, None)), "not <Mute that can't be shown>."),
+        (
+            "03-1",
+            dict.fromkeys((*WITH_A_PAST, Mute()), (None, None, None)),
+            "There is no call <Mute that can't be shown>",
+        ),
+        ("04-1", dict.fromkeys("abc", Mute()), "can't be shown>\" is no number of a divergence"),
+        ("04-2", Mute(), "not a Mute."),
+        ("04-3", {"file": Mute(), "text": "", "case": case()}, "The file is a name such as claim.lua, not a Mute."),
+        ("05-1", {Mute(): 1}, "not a dict with <Mute that can't be shown>."),
+        ("05-1", {"moves": "claim fail", "max_attempts": Mute()}, "max_attempts is a whole number, not a Mute."),
+        ("05-2", Mute(), "not a Mute."),
+        ("05-3", {Mute(): 1}, "not a dict with <Mute that can't be shown>."),
+    ],
+)
+def test_what_can_not_be_shown_gets_a_sentence_too(exercise: Any, answer: Any, part: str) -> None:
+    """An object whose own texts raise is told by its type, wherever in an answer it stands."""
+    verdict = check(exercise, answer)
+    assert not verdict.ok
+    assert part in verdict.sentence
+    assert repr(verdict).startswith("not yet: ")
 
 
 LATE = fail(2, max_attempts=9)

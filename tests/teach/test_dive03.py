@@ -201,8 +201,8 @@ def test_a_mistake_of_dive_03_names_command_field_and_what_was_expected(
         ("03-1", ..., "not nothing yet"),
         ("03-1", {**RIGHT, "vanish": (None, None, None)}, "There is no call 'vanish'; the calls are complete, fail, "),
         # What is no name where a name belongs: nothing at all, a number, a list, texts that say nothing.
-        ("03-1", {**RIGHT, None: (None, None, None)}, "There is no call None; the calls are complete, fail, "),
-        ("03-1", {**RIGHT, 3: (None, None, None)}, "There is no call 3; the calls are complete, fail, "),
+        ("03-1", RIGHT | {None: (None, None, None)}, "There is no call None; the calls are complete, fail, "),
+        ("03-1", RIGHT | {3: (None, None, None)}, "There is no call 3; the calls are complete, fail, "),
         ("03-1", {**RIGHT, "fail": None}, "What is said of 'fail' has three parts: set left, set entered, metric."),
         ("03-1", {**RIGHT, "fail": ("active", 3, None)}, "fail: the set entered is a name or None, not 3."),
         ("03-1", {**RIGHT, "fail": (["active"], None, None)}, "fail: the set left is a name or None, not ['active']."),

@@ -9,7 +9,7 @@ from emqlab.lab import Lab
 from emqlab.observe.run import Run
 from emqlab.replies import ErrorReply
 from emqlab.teach.answers import EXECUTORS, jobs_at_end, kind, newest, no, run_of, sent, verb_steps, yes
-from emqlab.teach.verdict import Verdict
+from emqlab.teach.verdict import Verdict, as_text
 
 #: The budgets that may be chosen, and how many failures may be reported.
 BUDGETS, FAILURES = (4, 5), 1
@@ -24,7 +24,9 @@ def dies_on_one(lab: Lab, answer: Any) -> Verdict:
     from emqlab.teach.history import BadHistory, compose  # it brings the third voice along
 
     if not isinstance(answer, dict) or set(answer) != {"moves", "max_attempts"}:
-        what = f"a dict with {', '.join(map(repr, answer)) or 'nothing'}" if isinstance(answer, dict) else kind(answer)
+        what = (
+            f"a dict with {', '.join(map(as_text, answer)) or 'nothing'}" if isinstance(answer, dict) else kind(answer)
+        )
         return no(f"The answer is a dict with 'moves', a text, and 'max_attempts', a number, not {what}.")
     moves, most = answer["moves"], answer["max_attempts"]
     if not isinstance(moves, str):
