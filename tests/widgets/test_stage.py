@@ -227,7 +227,7 @@ def test_the_plain_text_tells_the_run() -> None:
         "Side by side\nThe same claim twice.\nthe job at the head: bad-attempts\n≠ 3 A bad row: lost, or refused.\n"
     )
     for expected in (
-        "claim script (script): pending → no set, lost\n  answer: ERR hash value is not an integer\n",
+        "claim script: pending → no set, lost\n  answer: ERR hash value is not an integer\n",
         "\n  attempts: 1.0, read\n",
         "EMQ.CLAIM (native): stays in pending, refused\n",
         "\n 3 who is first?  scripted: ZPOPMIN pending → […GLuC, 0]  native: ZRANGE pending 0 0 → […GLuC]\n",
