@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from emqlab.servers.bounds import CannotRun
 from emqlab.teach.predict import Question
 from emqlab_widgets import Stage
 from emqlab_widgets import open as reopen
@@ -95,6 +96,21 @@ def test_a_case_that_cannot_be_run_leaves_the_old_one_and_a_sentence() -> None:
     assert stage.recording["code"] == "side-by-side/ordinary"
     stage.choice = {"case": "ghost"}
     assert (stage.trouble, stage.shown) == ("", {"case": "ghost"})
+
+
+def test_a_queue_in_use_is_told_with_what_to_do_about_it() -> None:
+    """On a user's own server: the end of the sentence has the cure, whatever the key in the middle is called."""
+
+    def record(choice: dict[str, str]) -> Any:
+        if choice["case"] == "ghost":
+            raise CannotRun(in_use)
+        return RECORDINGS["claim/ordinary"]
+
+    in_use = "the queue 'orders' is not empty: there is 'emq:{orders}:" + 200 * "x" + "'; empty it, or run it elsewhere"
+    picks = [{"name": "case", "options": ["ordinary", "ghost"]}]
+    stage = Stage(title="t", question="q", picks=picks, record=record)
+    stage.choice = {"case": "ghost"}
+    assert stage.trouble.endswith("; empty it, or run it elsewhere). The one before stays.")
 
 
 def test_an_unknown_option_is_refused_by_name() -> None:
