@@ -160,8 +160,12 @@ def hunt(copy: Copy, *, flat: int = FLAT, more: int = MORE) -> Hunt:
 
 
 def hunt_told(found: Hunt) -> str:
-    """How a hunt ended, in a sentence: in the how-manyeth case, which that was, and what was seen there."""
+    """How a hunt ended: in the how-manyeth case, which that was, what was seen there, and how to have it again."""
     if found.trial is None:
         return f"The instrument did not see it in {cases(found.tried)}."
     seen = _BYTES.sub(r"\2", _ERROR.sub(r"\2", found.complaints[0]))
-    return f"The instrument saw it in case {found.tried} ({found.trial.name}, {found.trial.verb}): {seen}."
+    trial = found.trial
+    return (
+        f"The instrument saw it in case {found.tried} ({trial.name}, {trial.verb}): {seen}. The name is layer, "
+        f"seed and number: `emqlab parity --layer {trial.layer} --seed {trial.seed} --index {trial.index}` makes the case again."
+    )

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 import emqlab
+from emqlab.parity.ground import layer_of
+from emqlab.parity.trials.trial import case_json
 from emqlab.teach import altered, hunting
 from emqlab.teach.altered import Copy
 from emqlab.teach.hunting import Hunt
@@ -97,6 +99,10 @@ def test_the_instrument_sees_what_is_broken_beside_the_happy_path(lab: emqlab.La
     assert found.trial is not None
     assert altered.hunt_told(found).startswith(f"The instrument saw it in case {found.tried} (")
     assert "b'" not in altered.hunt_told(found)
+    layer, seed, index = found.trial.name.split("/")
+    again = f"`emqlab parity --layer {layer} --seed {seed} --index {index}` makes the case again."
+    assert altered.hunt_told(found).endswith(f". The name is layer, seed and number: {again}")
+    assert case_json(layer_of(layer, int(seed)).trial(int(index))) == case_json(found.trial)
 
 
 def test_a_copy_that_is_sound_is_not_caught() -> None:
