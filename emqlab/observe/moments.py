@@ -8,6 +8,7 @@ and a live widget must agree. Nothing here needs a server or Jupyter.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +46,7 @@ __all__ = [
     "command_text",
     "differs",
     "fields",
+    "kind_said",
     "label",
     "line",
     "mark",
@@ -95,10 +97,18 @@ def verdict(recording: Recording, ms: Sequence[Moment], step: int) -> Verdict:
     if before != now:
         text = f"{before} → {now}"
     elif now == "gone":
-        text = "stays gone" if m.ended else "not there"
+        text = "not there" if not m.ended else "stays gone" if again else "there is no job"
     else:
         text = ("stays " if m.ended else "") + f"in {now}"
     return Verdict(before, now, m.said, stamp, text)
+
+
+def kind_said(executor: Mapping[str, Any]) -> str:
+    """What a column's heading adds to its title: ``script`` or ``native``, or nothing where the title says as much.
+
+    ``the scripts``, ``EMQ verbs``: such a title needs no word beside it.
+    """
+    return "" if re.search(r"\b(scripts?|scripted|verbs?|native)\b", executor["title"]) else str(executor["kind"])
 
 
 def note_at(recording: Recording, ms: Sequence[Moment], step: int) -> str:

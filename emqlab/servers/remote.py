@@ -299,8 +299,8 @@ class RemoteServer:
                 raise self._lacks(error_reply(error)) from None
             if found is not None:
                 raise CannotRun(
-                    f"the queue {shown(queue)} is not empty on {self.address}: there is {shown(found)}; give the case"
-                    " another queue, or empty this one"
+                    f"the queue {shown(queue)} is not empty on {self.address}: there is {shown(found)}; empty it, give"
+                    f" the case another queue, or run it elsewhere: {self._elsewhere()}"
                 )
             self._rehearse([(name, base, *rest) for name, *rest in _NEEDED])
             for name, kind in zip(others, self._told(*(("TYPE", name) for name in others)), strict=True):
@@ -338,6 +338,11 @@ class RemoteServer:
             if version != keys.VERSION or (ttl_ms == -1) != (self._lasting == -1):
                 lasting = ("PX", self._lasting) if self._lasting > 0 else ()
                 ask(self.client, "SET", keys.VERSION_KEY, keys.VERSION, *lasting)
+
+    def _elsewhere(self) -> str:
+        """Where a case may find its queue empty; only what is no cluster has databases to choose from."""
+        other = "" if self.nodes is not None else "in another database (the number at the end of the URL), "
+        return f"{other}on an empty server, or on the embedded one"
 
     def _rehearse(self, commands: Iterable[Sequence[bytes | str | int]]) -> None:
         for reply in self._told(*commands):

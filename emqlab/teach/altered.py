@@ -18,6 +18,7 @@ from emqlab.teach.verdict import Verdict
 
 if TYPE_CHECKING:
     from emqlab.parity.defects.sources import Sources
+    from emqlab.parity.trials.trial import Trial
 
 _BYTES = re.compile(r"""\bb(["'])(.*?)\1""")
 _ERROR = re.compile(r"""Error\(text=(?:b)?(["'])(.*?)\1\)""")
@@ -160,8 +161,20 @@ def hunt(copy: Copy, *, flat: int = FLAT, more: int = MORE) -> Hunt:
 
 
 def hunt_told(found: Hunt) -> str:
-    """How a hunt ended, in a sentence: in the how-manyeth case, which that was, and what was seen there."""
+    """How a hunt ended: in the how-manyeth case, which that was, what was seen there, and how to have it again."""
     if found.trial is None:
         return f"The instrument did not see it in {cases(found.tried)}."
     seen = _BYTES.sub(r"\2", _ERROR.sub(r"\2", found.complaints[0]))
-    return f"The instrument saw it in case {found.tried} ({found.trial.name}, {found.trial.verb}): {seen}."
+    which = f"{found.trial.name}, {found.trial.verb}"
+    return f"The instrument saw it in case {found.tried} ({which}): {seen}. {_again(found.trial)}"
+
+
+def _again(trial: Trial) -> str:
+    """What a case's name says, and what makes the case again: a layer that is aimed at one file is not among those."""
+    from emqlab.parity.options import CASES
+
+    parts = "The name is layer, seed and number"
+    if trial.layer not in CASES:
+        return f"{parts}, in a layer that is aimed at this file's verbs."
+    again = f"--layer {trial.layer} --seed {trial.seed} --index {trial.index}"
+    return f"{parts}: `emqlab parity {again}` makes the case again."

@@ -16,6 +16,7 @@ from emqlab.observe.run import Done, Run, Skipped
 from emqlab.observe.snapshot import Snapshot
 from emqlab.observe.state import SETS
 from emqlab.replies import ErrorReply, NotSent, reply_json
+from emqlab.teach.empty_claims import empty_claim
 from emqlab.teach.verdict import NotRun, Verdict
 from emqlab.transitions import LANES_AND_FLOWS
 
@@ -114,7 +115,8 @@ def _from_one(sentence: str) -> str:
 def judged(lab: Lab, answer: Any, look: Callable[[Case, list[Run]], Verdict], *, strict: bool = False) -> Verdict:
     """What ``look`` says of the reader's case after its runs; a step that was refused is told first.
 
-    With ``strict`` such a step decides: nothing of the case may be refused, nor be unsupported.
+    With ``strict`` such a step decides: nothing of the case may be refused, nor be unsupported. Of a case that is no
+    solution an earlier claim that found nobody is told before all that: what came after it was not what was meant.
     """
     case = own_case(answer)
     if isinstance(case, Verdict):
@@ -122,12 +124,20 @@ def judged(lab: Lab, answer: Any, look: Callable[[Case, list[Run]], Verdict], *,
     runs = runs_of(lab, case)
     verdict, refused = look(case, runs), _refusal(runs)
     if refused is None or (strict and not verdict.ok and verdict.field == "when"):
-        return verdict
-    return refused if strict else replace(verdict, sentence=f"{refused.sentence} {verdict.sentence}")
+        return verdict if verdict.ok else _after(empty_claim(lab, runs, len(case.when)), verdict)
+    if verdict.ok and not strict:
+        return replace(verdict, sentence=f"{refused[1].sentence} {verdict.sentence}")
+    why = empty_claim(lab, runs, refused[0])
+    return _after(why, refused[1] if strict else _after(refused[1].sentence, verdict))
 
 
-def _refusal(runs: Sequence[Run]) -> Verdict | None:
-    """The first step that was refused, or that an executor does not have; None when every step was answered."""
+def _after(why: str, verdict: Verdict) -> Verdict:
+    """The verdict, with a sentence before its own if there is one."""
+    return replace(verdict, sentence=f"{why} {verdict.sentence}") if why else verdict
+
+
+def _refusal(runs: Sequence[Run]) -> tuple[int, Verdict] | None:
+    """The first step that was refused, or that an executor does not have, and its place in ``when``; None if none."""
     found = [(done.index, place, done, run) for place, run in enumerate(runs) for done in run.trace if _refused(done)]
     if not found:
         return None
@@ -139,7 +149,7 @@ def _refusal(runs: Sequence[Run]) -> Verdict | None:
         told, got = f"{step} was refused{where}: {done.reply.text}.", done.reply.text
     else:
         told, got = f"{step} is unsupported{where}: nothing was sent.", "unsupported"
-    return no(told, command=sent(done, run), field="reply", expected="an answer", got=got)
+    return index, no(told, command=sent(done, run), field="reply", expected="an answer", got=got)
 
 
 def _refused(done: Done) -> bool:

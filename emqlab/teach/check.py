@@ -7,7 +7,7 @@ from typing import Any
 from emqlab.lab import open_lab
 from emqlab.teach import progress, sandbox
 from emqlab.teach.exercises import EXERCISES
-from emqlab.teach.verdict import Verdict, could_not
+from emqlab.teach.verdict import Verdict, as_text, could_not
 
 __all__ = ["Verdict", "check"]
 
@@ -19,10 +19,12 @@ def check(exercise: str, answer: Any) -> Verdict:
     function of the reader's may run so many steps, and a changed script or verb is not run at all. A solved exercise
     is noted in the reader's progress.
     """
-    name = str(exercise)
+    name = as_text(exercise, str)
     known = EXERCISES.get(name)
     if known is None:
-        return Verdict(False, "", "", "", "", f"There is no exercise {exercise!r}; they are {', '.join(EXERCISES)}.")
+        return Verdict(
+            False, "", "", "", "", f"There is no exercise {as_text(exercise)}; they are {', '.join(EXERCISES)}."
+        )
     try:
         unfit = known.unfit(answer)
         if unfit is not None:

@@ -8,6 +8,7 @@ from html import escape
 
 from emqlab.teach import progress
 from emqlab.teach.exercises import EXERCISES
+from emqlab.teach.verdict import as_text
 
 WIDTH = 88
 
@@ -37,9 +38,10 @@ class Hint:
 
 def hint(exercise: str) -> Hint:
     """The next hint for ``exercise`` (``"01-1"``): three, then the answer's shape, which then stays. Never raises."""
-    known = EXERCISES.get(str(exercise))
+    name = as_text(exercise, str)
+    known = EXERCISES.get(name)
     if known is None:
-        return Hint(str(exercise), 0, f"There is no exercise {exercise!r}; they are {', '.join(EXERCISES)}.")
-    taken = progress.read().hints.get(exercise, 0)
-    number = progress.hinted(exercise) if taken < len(known.hints) else len(known.hints)
-    return Hint(exercise, number, known.hints[number - 1])
+        return Hint(name, 0, f"There is no exercise {as_text(exercise)}; they are {', '.join(EXERCISES)}.")
+    taken = progress.read().hints.get(name, 0)
+    number = progress.hinted(name) if taken < len(known.hints) else len(known.hints)
+    return Hint(name, number, known.hints[number - 1])

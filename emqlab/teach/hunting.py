@@ -42,6 +42,7 @@ def cases(many: int) -> str:
 def prepare() -> None:
     """Import what a hunt needs and lay out the worlds that its cases are taken from: that takes no reader's time."""
     from emqlab.parity.ground import Ground  # noqa: F401
+    from emqlab.parity.options import CASES  # noqa: F401
     from emqlab.parity.shrink import shrunk  # noqa: F401
     from emqlab.parity.trials.aimed import Flat
 

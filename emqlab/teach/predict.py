@@ -8,8 +8,8 @@ A question asks about one executor of a recording. ``about`` names what is asked
 ``<executor>/reply``                  the last reply, as the trace shows it
 ``<executor>/delta/<field>``          the change of a counter: ``0``, ``+1``, ``−1``, ``deleted``
 ``<executor>/value/<field>``          the value at the end, as the ledger shows it, or ``deleted``
-``<executor>/stamp@<step id>``        the stamp of one row of the trace, or ``nothing is sent``
-``<executor>/reply@<step id>``        the reply in one row of the trace, or ``nothing is sent``
+``<executor>/stamp@<step id>``        the stamp of one row of the trace, or ``not sent``
+``<executor>/reply@<step id>``        the reply in one row of the trace, or ``not sent``
 ====================================  ==========================================================
 
 A field is written as the ledger writes it: ``attempts``, ``state``, ``metrics:failed``, ``gactive blue``; but a flow's
@@ -191,7 +191,7 @@ def _stamp(recording: Recording, column: Sequence[Moment]) -> str:
 def _told_at(recording: Recording, column: Sequence[Moment], at: int, what: str) -> str:
     frame = column[at].frame
     if frame is None or frame["phase"] == "world":
-        return "nothing is sent"
+        return "not sent"
     if what == "reply":
         return reply_text(frame.get("reply"), recording)
     if "unsupported" in (frame.get("reply") or {}):

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
-from emqlab.teach.verdict import Verdict
+from emqlab.teach.verdict import Verdict, as_text
 
 if TYPE_CHECKING:
     import subprocess
@@ -113,7 +113,7 @@ def _packed(answer: Any) -> bytes:
             if own:
                 cloudpickle.unregister_pickle_by_value(module)
     except Exception as error:  # a lock, a socket, a lab: whatever can't be taken along
-        why = " ".join(str(error).split())[:120]
+        why = " ".join(as_text(error, str).split())[:120]
         raise CannotSend(
             "Your code is judged in a process of its own, and uses something that can't go along "
             f"({type(error).__name__}: {why}). Let it use its arguments, and what it makes or imports itself."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 
@@ -52,6 +53,14 @@ class NotRun(ValueError):
     """An answer that can't be run where it is judged; ``str`` is a sentence for its reader."""
 
 
+def as_text(value: object, tell: Callable[[object], str] = repr) -> str:
+    """A reader's object as a text; where it can't tell itself, of which type it is."""
+    try:
+        return str.__str__(tell(value))
+    except Exception:
+        return f"<{type(value).__name__} that can't be shown>"
+
+
 def _shown(text: object) -> str:
     """A text that every page can show: half characters escaped, and cut where nobody reads on."""
     whole = str(text).encode("utf-8", "backslashreplace").decode()
@@ -62,5 +71,5 @@ def could_not(error: Exception) -> Verdict:
     """A verdict on an answer that broke while it was run, or that could not be."""
     if isinstance(error, NotRun):
         return Verdict(False, "", "", "", "", str(error))
-    why = " ".join(str(error).split())[:200].rstrip(".")
+    why = " ".join(as_text(error, str).split())[:200].rstrip(".")
     return Verdict(False, "", "", "", "", f"This could not be run ({type(error).__name__}: {why}).")

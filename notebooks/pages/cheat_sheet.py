@@ -12,7 +12,7 @@ from emqlab.observe.counters import READ, READ_AND_WRITTEN, UNTOUCHED, WRITTEN
 from emqlab.teach import reference
 from emqlab.teach.measured import COLUMNS, DELETED, Side, Verb, writers
 
-#: How a counter was touched -> its mark, as on the stage: a ring is a read, a square is a write.
+#: How a counter was touched -> its mark, as on the stage: a circle is a read, a square is a write.
 MARKS = {
     UNTOUCHED: "·",
     READ: "○",

@@ -12,6 +12,7 @@ from emqlab.observe.moments import (
     brief,
     differs,
     fields,
+    kind_said,
     label,
     line,
     mark,
@@ -121,6 +122,35 @@ def test_a_job_that_was_nowhere_is_new() -> None:
     """A life that begins with enqueue does not begin with a job that is gone."""
     scripts = moments(LIFE)[0]
     assert [verdict(LIFE, scripts, step).text for step in (0, 1, 12)] == ["not there", "new → pending", "stays in dead"]
+
+
+def test_a_queue_without_a_job_is_told_as_such() -> None:
+    """Nobody was there to stay gone: a claim that finds nothing. After a life, gone is what the job stays."""
+    (ms,) = moments(nothing := made([{"step": "head", "phase": "reply", "reply": {"ok": []}, "patch": {}}]))
+    assert [verdict(nothing, ms, step).text for step in (0, 1)] == ["not there", "there is no job"]
+    there = {"rows": {"J": {"state": "pending"}}, "sets": {"pending": {"J": "0"}}}
+    away = {"rows": {"J": None}, "sets": {"pending": {"J": None}}}
+    calls: list[tuple[str, dict[str, Any]]] = [("add", there), ("end", away), ("again", {})]
+    (ms,) = moments(life := made([{"step": name, "phase": "call", "patch": patch} for name, patch in calls]))
+    assert verdict(life, ms, 3).text == "stays gone"
+
+
+@pytest.mark.parametrize(
+    ("title", "kind", "said"),
+    [
+        ("the scripts", "script", ""),
+        ("EMQ verbs", "native", ""),
+        ("claim script", "script", ""),
+        ("scripted", "script", ""),
+        ("native", "native", ""),
+        ("claim.lua, changed", "script", "script"),
+        ("flow_add, claim", "script", "script"),
+        ("EMQ.CLAIM", "native", "native"),
+    ],
+)
+def test_a_heading_says_once_what_kind_a_column_is(title: str, kind: str, said: str) -> None:
+    """No column is headed the scripts, script."""
+    assert kind_said({"title": title, "kind": kind}) == said
 
 
 def test_a_whole_life_goes_from_new_to_gone() -> None:

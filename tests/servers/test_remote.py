@@ -392,7 +392,10 @@ def test_a_queue_that_is_not_empty_is_not_run(
     assert (UNUSABLE, ["good", "good"]) == (status, [line["case"] for line in lines])
     told = capsys.readouterr().err
     assert "cases.json: bad: not run: the queue 'a*' is not empty on redis://127.0.0.1:" in told
-    assert "there is 'emq:{a*}:x'" in told
+    assert (
+        "there is 'emq:{a*}:x'; empty it, give the case another queue, or run it elsewhere: in another database (the "
+        "number at the end of the URL), on an empty server, or on the embedded one"
+    ) in told
     assert before.items() <= dumps(real).items()
     assert len(before) + 1 == len(dumps(real))  # the wire version
 

@@ -1,10 +1,14 @@
 """An altered copy: a text that can't be one gets a sentence, one that can is walked and hunted."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import emqlab
+from emqlab.parity.ground import layer_of
+from emqlab.parity.trials.aimed import Aimed
+from emqlab.parity.trials.trial import case_json
 from emqlab.teach import altered, hunting
 from emqlab.teach.altered import Copy
 from emqlab.teach.hunting import Hunt
@@ -97,6 +101,19 @@ def test_the_instrument_sees_what_is_broken_beside_the_happy_path(lab: emqlab.La
     assert found.trial is not None
     assert altered.hunt_told(found).startswith(f"The instrument saw it in case {found.tried} (")
     assert "b'" not in altered.hunt_told(found)
+    layer, seed, index = found.trial.name.split("/")
+    again = f"`emqlab parity --layer {layer} --seed {seed} --index {index}` makes the case again."
+    assert altered.hunt_told(found).endswith(f". The name is layer, seed and number: {again}")
+    assert case_json(layer_of(layer, int(seed)).trial(int(index))) == case_json(found.trial)
+
+
+def test_a_case_that_was_aimed_is_not_said_to_be_made_again() -> None:
+    """There is no such layer on the command line."""
+    trial = Aimed(0, ("claim",), native=False).trial(0)
+    found = Hunt(1, replace(trial, layer="aimed"), ("scripted: reply 1 is 1",))
+    assert altered.hunt_told(found).endswith(
+        "The name is layer, seed and number, in a layer that is aimed at this file's verbs."
+    )
 
 
 def test_a_copy_that_is_sound_is_not_caught() -> None:

@@ -8,8 +8,10 @@ import pytest
 
 from emqlab.teach import check, progress
 from emqlab.teach.cases import JOB, advance, claim, complete, delay, enqueue, fail, promote, reprocess, requeue, sweep
+from emqlab.teach.cases.exits import WITH_A_PAST
 from emqlab.teach.exercises.dive01 import DRAWN, LOST
 from emqlab.teach.limits import TooLong, limited
+from tests.teach.mute import Mute, mutely
 
 ROW = f"job:{JOB}"
 
@@ -193,6 +195,42 @@ def test_what_is_no_answer_gets_a_sentence(exercise: Any, answer: Any, part: str
     assert part in verdict.sentence
 
 
+@pytest.mark.parametrize(
+    ("exercise", "answer", "part"),
+    [
+        (Mute(), 1, "There is no exercise <Mute that can't be shown>; they are 00-1, "),
+        ("00-1", Mute(), "not a Mute."),
+        ("00-1", case(enqueue(), Mute()), "mine: step 2: "),  # type: ignore[arg-type]
+        ("00-1", {**case(enqueue()), "name": Mute()}, "every case needs a name"),
+        ("00-1", case(enqueue()) | {Mute(): 1}, "the name of a field must be a text"),
+        ("01-1", lambda k: Mute(), "your function gave a Mute; a token is a whole number."),
+        ("01-1", mutely, "Your function raised MuteError for k = 0: <MuteError that can't be shown>"),
+        ("02-1", Mute(), "not a Mute."),
+        ("02-2", (Mute(), 3), "not a Mute."),
+        ("02-3", {"complete.lua": Mute()}, "The text of complete.lua is a str, not a Mute."),
+        ("03-1", dict.fromkeys(WITH_A_PAST, (Mute(), None, None)), "not <Mute that can't be shown>."),
+        (
+            "03-1",
+            dict.fromkeys((*WITH_A_PAST, Mute()), (None, None, None)),
+            "There is no call <Mute that can't be shown>",
+        ),
+        ("04-1", dict.fromkeys("abc", Mute()), "can't be shown>\" is no number of a divergence"),
+        ("04-2", Mute(), "not a Mute."),
+        ("04-3", {"file": Mute(), "text": "", "case": case()}, "The file is a name such as claim.lua, not a Mute."),
+        ("05-1", {Mute(): 1}, "not a dict with <Mute that can't be shown>."),
+        ("05-1", {"moves": "claim fail", "max_attempts": Mute()}, "max_attempts is a whole number, not a Mute."),
+        ("05-2", Mute(), "not a Mute."),
+        ("05-3", {Mute(): 1}, "not a dict with <Mute that can't be shown>."),
+    ],
+)
+def test_what_can_not_be_shown_gets_a_sentence_too(exercise: Any, answer: Any, part: str) -> None:
+    """An object whose own texts raise is told by its type, wherever in an answer it stands."""
+    verdict = check(exercise, answer)
+    assert not verdict.ok
+    assert part in verdict.sentence
+    assert repr(verdict).startswith("not yet: ")
+
+
 LATE = fail(2, max_attempts=9)
 STALE = "was refused: EMQSTALE retry token mismatch."
 
@@ -239,6 +277,86 @@ def test_a_refused_step_is_told_first(exercise: str, answer: Any, ok: bool, firs
     verdict = check(exercise, answer)
     assert verdict.ok is ok
     assert verdict.sentence.startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "when", "first"),
+    [
+        # Not due; due, and nobody promoted it; paused; before there was a job; nothing was refused, and yet.
+        (
+            "01-2",
+            (*tries(9), claim(), LATE),
+            f"4 found no job: it was in schedule, due 5 s later. Step 5, fail, {STALE}",
+        ),
+        (
+            "01-2",
+            (*tries(9), advance(5_000), claim(), LATE),
+            f"5 found no job: it was in schedule, due, and not promoted yet. Step 6, fail, {STALE}",
+        ),
+        (
+            "01-2",
+            (enqueue(), {"verb": "pause"}, claim(), LATE),
+            f"3 found no job: the queue was paused. Step 4, fail, {STALE}",
+        ),
+        (
+            "01-2",
+            (claim(), *tries(9)),
+            "1 found no job: there was none in the queue. On the scripted executor attempts",
+        ),
+        ("01-2", (enqueue(), claim(), delay(1), claim()), "4 found no job: it was in schedule, due 5 s later. On the"),
+        # Held by the claim before; not swept; swept, and dead; two of them.
+        (
+            "01-3",
+            (enqueue(), claim(2_500), claim(), LATE),
+            "3 found no job: it was in active, leased for 2.5 s yet. Step 4",
+        ),
+        (
+            "01-3",
+            (enqueue(), claim(1_000), advance(1_000), claim(), LATE),
+            "4 found no job: it was in active, its lease over, and not swept. Step 5, fail, was refused",
+        ),
+        (
+            "01-3",
+            (enqueue(), claim(1_000), advance(1_000), sweep(1), claim(), LATE),
+            "5 found no job: it was in dead. Step 6",
+        ),
+        (
+            "01-3",
+            (enqueue(), OTHER, claim(1_000), claim(), advance(1_000), claim(), LATE),
+            "6 found no job: …EJfs was in active, its lease over, and not swept; …FbYw was in active, leased for 29 s",
+        ),
+        # Dead in the script, scheduled natively: there alone the next claim finds nobody.
+        (
+            "01-2",
+            (
+                *stalled_once(fail(2, max_attempts=2), advance(5_000), promote(), claim(), fail(3, max_attempts=9))[
+                    "when"
+                ],
+            ),
+            "9 found no job on the scripted executor: it was in dead. Step 10, fail, was refused on the",
+        ),
+    ],
+)
+def test_a_claim_that_found_nobody_is_told_before_what_came_of_it(
+    exercise: str, when: tuple[dict[str, Any], ...], first: str
+) -> None:
+    """By its number, and with where the job was instead: the step that was refused is only what came of it."""
+    verdict = check(exercise, case(*when))
+    assert not verdict.ok
+    assert verdict.sentence.startswith(f"The claim in step {first}")
+
+
+def test_what_was_refused_before_a_claim_found_nobody_is_told_without_it() -> None:
+    """The first thing that went wrong comes first: a requeue that no script does leaves the job held."""
+    verdict = check("01-3", case(enqueue(), claim(), requeue(1), claim(), fail(2, max_attempts=2)))
+    assert verdict.sentence == "Step 3, requeue, is unsupported on the scripted executor: nothing was sent."
+
+
+def test_a_claim_that_found_nobody_takes_nothing_from_a_solution() -> None:
+    """It is no mistake by itself."""
+    assert check("01-2", case(claim(), *tries(9, 9, 9))).sentence == (
+        "state says scheduled and attempts says 3, on both executors."
+    )
 
 
 def test_an_id_in_two_sets_is_no_job_in_line() -> None:

@@ -99,6 +99,15 @@ WRONG = [
         "between A-claims and A-completes",
         "A-stalls@9.5",
     ),
+    # B had it first, and was swept: then A's claim hands out token 2, and nobody asks after it.
+    (
+        "02-1",
+        "B-claims@0 sweep@7 A-claims@8 A-stalls@9 A-completes@16 B-completes@20",
+        "",
+        "B-claims",
+        "after A-claims",
+        "B-claims@0",
+    ),
     ("02-1", "A-claims@0 A-stalls@1 A-completes@9", "", "plan", "six events", "3"),
     # The line between the two; a line that breaks the script; one that the current token needs; one line, or three.
     ("02-2", (READ, GONE), f"{COMPLETE} 1 base", "reply", "1", STALE),
@@ -121,6 +130,18 @@ def test_a_mistake_names_command_field_expected_and_got(
     assert (verdict.ok, verdict.command, verdict.field) == (False, command, field)
     assert (verdict.expected, verdict.got) == (expected, got)
     assert verdict.sentence.endswith(".")
+
+
+def test_a_fence_that_holds_is_told_with_what_was_tried(lab: emqlab.Lab) -> None:
+    """Some tokens were shown to it, not all that there are; a list of ids and an id alone are tried with the same."""
+    for file, old, new in (
+        (FILE, TEST, "token ~= attempts"),
+        ("extend_locks.lua", "'attempts') == token", "'attempts') == token and true"),
+    ):
+        assert EXERCISES["02-3"].judge(lab, copy(file, old, new)).sentence == (
+            "The happy path holds, and so does the fence, as far as it was tried: of 5 tokens that are not the current "
+            f'one (1, 3, 02, "2 ", "") none gets past your {file}.'
+        )
 
 
 def test_who_was_refused_is_told_with_the_claim_that_made_it_so(lab: emqlab.Lab) -> None:

@@ -146,6 +146,7 @@ WRONG = [
     ("03-2", lost(1, delay(1)), f"EMQ.DELAY {DELAY}", "differs", WHY),
     ("03-2", lost(1, delay(1), differs=[13]), f"EMQ.DELAY {DELAY}", "differs", WHY),
     ("03-2", lost(1, delay(1), differs=[8]), f"EMQ.DELAY {DELAY}", "differs", WHY),
+    ("03-2", lost(1, delay(1), differs=[12, 12]), f"EMQ.DELAY {DELAY}", "differs", "12 once"),
     # One life; an id that is there still; nobody at work; nobody who comes late; the current holder alone.
     (
         "03-3",
@@ -198,7 +199,14 @@ def test_a_mistake_of_dive_03_names_command_field_and_what_was_expected(
     ("exercise", "answer", "part"),
     [
         ("03-1", ..., "not nothing yet"),
-        ("03-1", {**RIGHT, "vanish": (None, None, None)}, "'vanish' is none of the calls; they are complete, fail, "),
+        ("03-1", {**RIGHT, "vanish": (None, None, None)}, "There is no call 'vanish'; the calls are complete, fail, "),
+        # What is no name where a name belongs: nothing at all, a number, a list, texts that say nothing.
+        ("03-1", RIGHT | {None: (None, None, None)}, "There is no call None; the calls are complete, fail, "),
+        ("03-1", RIGHT | {3: (None, None, None)}, "There is no call 3; the calls are complete, fail, "),
+        ("03-1", {**RIGHT, "fail": None}, "What is said of 'fail' has three parts: set left, set entered, metric."),
+        ("03-1", {**RIGHT, "fail": ("active", 3, None)}, "fail: the set entered is a name or None, not 3."),
+        ("03-1", {**RIGHT, "fail": (["active"], None, None)}, "fail: the set left is a name or None, not ['active']."),
+        ("03-1", {**RIGHT, "fail": ("active", "schedule", "")}, "fail: the metric is a name or None, not ''."),
         ("03-2", ..., "a dict with name, queue and when, not nothing yet"),
         (
             "03-2",

@@ -6,6 +6,7 @@ import pytest
 
 from emqlab.teach import hint, progress
 from emqlab.teach.exercises import EXERCISES
+from tests.teach.mute import Mute
 
 
 def test_every_exercise_has_hints() -> None:
@@ -32,6 +33,12 @@ def test_a_hint_is_broken_between_words_only(exercise: str) -> None:
         assert " ".join(one.text.split()) in " ".join(repr(one).split())
         assert all(len(line) <= 88 for line in repr(one).splitlines())
         assert html.escape(one.text) in one._repr_html_()
+
+
+def test_what_can_not_be_shown_gets_a_sentence_too() -> None:
+    """In the place of a name: by its type, and nothing is noted."""
+    assert hint(Mute()).text.startswith("There is no exercise <Mute that can't be shown>; they are 00-1, ")  # type: ignore[arg-type]
+    assert progress.read() == progress.Progress()
 
 
 def test_an_unknown_exercise_gets_a_sentence() -> None:

@@ -263,6 +263,15 @@ def test_a_path_has_a_line_each_where_they_part(lab: emqlab.Lab) -> None:
     assert native.endswith("fail → schedule (2)")
 
 
+def test_a_path_through_an_empty_queue_says_that_there_is_no_job(lab: emqlab.Lab) -> None:
+    """What was never there is not gone; and of a life, only the end is."""
+    claimed = {"name": "nobody", "queue": "q", "when": [cases.claim()]}
+    assert repr(widgets.path(record(lab, claimed, detail="calls"))) == "claim and EMQ.CLAIM: no job, claim → no job"
+    life = {"name": "life", "queue": "q", "when": [cases.enqueue(), cases.claim(), cases.complete(1)], "differs": [8]}
+    path = widgets.path(record(lab, life, detail="calls", titles={"scripted": "scripts", "native": "verbs"}))
+    assert repr(path) == "scripts and verbs: no job, enqueue → pending (0), claim → active (1), complete → gone"
+
+
 def test_a_path_names_its_lines_and_draws_a_shared_stop_once(lab: emqlab.Lab) -> None:
     """Of two ways of six stops the first four are the same: an octagon each for both, then two for each of the two."""
     svg = drawn(widgets.path(widgets.restart(lab)))

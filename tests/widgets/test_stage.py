@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from emqlab.servers.bounds import CannotRun
 from emqlab.teach.predict import Question
 from emqlab_widgets import Stage
 from emqlab_widgets import open as reopen
@@ -95,6 +96,21 @@ def test_a_case_that_cannot_be_run_leaves_the_old_one_and_a_sentence() -> None:
     assert stage.recording["code"] == "side-by-side/ordinary"
     stage.choice = {"case": "ghost"}
     assert (stage.trouble, stage.shown) == ("", {"case": "ghost"})
+
+
+def test_a_queue_in_use_is_told_with_what_to_do_about_it() -> None:
+    """On a user's own server: the end of the sentence has the cure, whatever the key in the middle is called."""
+
+    def record(choice: dict[str, str]) -> Any:
+        if choice["case"] == "ghost":
+            raise CannotRun(in_use)
+        return RECORDINGS["claim/ordinary"]
+
+    in_use = "the queue 'orders' is not empty: there is 'emq:{orders}:" + 200 * "x" + "'; empty it, or run it elsewhere"
+    picks = [{"name": "case", "options": ["ordinary", "ghost"]}]
+    stage = Stage(title="t", question="q", picks=picks, record=record)
+    stage.choice = {"case": "ghost"}
+    assert stage.trouble.endswith("; empty it, or run it elsewhere). The one before stays.")
 
 
 def test_an_unknown_option_is_refused_by_name() -> None:
@@ -227,7 +243,7 @@ def test_the_plain_text_tells_the_run() -> None:
         "Side by side\nThe same claim twice.\nthe job at the head: bad-attempts\n≠ 3 A bad row: lost, or refused.\n"
     )
     for expected in (
-        "claim script (script): pending → no set, lost\n  answer: ERR hash value is not an integer\n",
+        "claim script: pending → no set, lost\n  answer: ERR hash value is not an integer\n",
         "\n  attempts: 1.0, read\n",
         "EMQ.CLAIM (native): stays in pending, refused\n",
         "\n 3 who is first?  scripted: ZPOPMIN pending → […GLuC, 0]  native: ZRANGE pending 0 0 → […GLuC]\n",

@@ -3,6 +3,7 @@
 import base64
 import re
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ import emqlab
 import emqlab_widgets as widgets
 from emqlab.observe.story import agreement, alike, drawn
 from emqlab.teach import plan
+from emqlab.teach.predict import Question, answer, judge
 
 MINE = "A-claims@0 A-stalls@1 sweep@7 A-completes@8.5 B-claims@9"
 
@@ -38,6 +40,26 @@ def test_a_late_worker_is_refused_and_both_are_asked_about(lab: emqlab.Lab) -> N
     assert stage.view == "workers"
     assert [question["about"] for question in stage.predict] == ["native/stamp@A-completes", "native/stamp@B-completes"]
     assert widgets.two_workers(lab, predict=False).predict is None
+
+
+def test_a_worker_without_a_token_is_asked_about_in_words_that_fit(lab: emqlab.Lab) -> None:
+    """Its call may be answered, refused, or not sent at all; nobody is said to be told what nobody asked."""
+    stage = widgets.two_workers(lab, {"plan": "B-claims@0 A-claims@1 A-completes@2 B-completes@3"})
+    assert stage.predict is not None
+    late, first = (Question(one["ask"], one["about"], tuple(one["options"])) for one in stage.predict)
+    assert late.ask == "Worker A comes back and would complete the job, by the verb. What becomes of its call?"
+    assert late.options == ("answered", "refused", "not sent")
+    assert judge(stage.recording, late, "refused").sentence == (
+        "You said refused; it is not sent. Step 3 decided it: nothing is sent."
+    )
+    assert answer(stage.recording, first.about) == "answered"
+
+
+@pytest.mark.parametrize("max_stalled", [0, 4, -1, True, 2.0, "2", None])
+def test_a_stall_that_is_none_is_refused_in_a_sentence(lab: emqlab.Lab, max_stalled: Any) -> None:
+    """Before anything is run."""
+    with pytest.raises(ValueError, match=r"^max_stalled is the stall that kills: 1, 2 or 3, not "):
+        widgets.two_workers(lab, max_stalled=max_stalled)
 
 
 @pytest.mark.parametrize("lease", ["3000", "6000", "12000"])

@@ -12,7 +12,9 @@ from emqlab_widgets.chart import WRITE
 from emqlab_widgets.picture import INK, JOB, LINE, QUIET, SOFT, printable
 from emqlab_widgets.stage import Stage
 
-STOPS = ("pending", "active", "schedule", "dead", "gone")
+#: Before its first life a job is nowhere; after it, gone.
+NONE = "no job"
+STOPS = (NONE, "pending", "active", "schedule", "dead", "gone")
 LABEL, STEP, PITCH, TOP = 84, 66, 38, 14
 #: A light card of its own, on purpose: an image in a notebook knows nothing of the page's theme.
 GROUND = "#f8f9fb"
@@ -49,7 +51,7 @@ def path(of: Stage | Recording) -> Path:
     """
     recording: Recording = of.recording if isinstance(of, Stage) else of
     columns = moments(recording)
-    ways = [[place(m.state, recording["subject"]) for m in ms] for ms in columns]
+    ways = [_stopped(recording, ms) for ms in columns]
     names = [executor["title"] for executor in recording["executors"]]
     if all(way == ways[0] for way in ways):
         columns, ways, names = columns[:1], ways[:1], [" and ".join(names)]
@@ -76,6 +78,13 @@ def path(of: Stage | Recording) -> Path:
     return Path("".join(out) + "</svg>", "\n".join(told))
 
 
+def _stopped(recording: Recording, ms: Sequence[Moment]) -> list[str]:
+    """Where the subject is after each step."""
+    found = [place(m.state, recording["subject"]) for m in ms]
+    born = next((number for number, where in enumerate(found) if where != "gone"), len(found))
+    return [NONE] * born + found[born:]
+
+
 def _steps(recording: Recording, ms: Sequence[Moment]) -> list[tuple[str, str]]:
     """For each step its name, and how far it moved the clock (an empty text if not)."""
     out = []
@@ -94,7 +103,7 @@ def _y(row: int) -> int:
 
 
 def _rail(row: int, name: str, end: int) -> str:
-    dash = ' stroke-dasharray="2 4"' if name == STOPS[-1] else ""
+    dash = ' stroke-dasharray="2 4"' if name in (NONE, "gone") else ""
     return (
         f'<text x="8" y="{_y(row) + 4}" fill="{QUIET}">{escape(printable(name))}</text>'
         f'<path d="M{LABEL} {_y(row)}H{end}" stroke="{LINE}"{dash}/>'

@@ -10,12 +10,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from typing import Any
 
 from emqlab.observe.moments import (
     Moment,
     Recording,
     astray,
     differs,
+    kind_said,
     members,
     moments,
     rails,
@@ -90,7 +92,7 @@ def _column(
     m, executor = ms[-1], recording["executors"][k]
     v = verdict(recording, ms, len(ms) - 1)
     said = reply_text(v.said, recording)
-    out = [_text(0, 22, _cut(f"{executor['title']} ({executor['kind']})", width // 7), INK, "bold")]
+    out = [_text(0, 22, _cut(heading(executor), width // 7), INK, "bold")]
     out.append(_text(0, 48, v.text, INK, "bold", 18 if len(v.text) * 10 < width else 13))
     out.append(_text(0, 70, _cut(f"{v.stamp.upper()}  {said}".strip(), width // 7), NO if v.stamp else QUIET))
     out.append(f'<g transform="translate(0,{HEAD})">')
@@ -243,6 +245,12 @@ def _cut(text: str, length: int) -> str:
 def _text(x: float, y: float, text: str, fill: str, weight: str = "normal", size: int = 12) -> str:
     style = f'font-weight="{weight}" font-size="{size}" fill="{fill}"'
     return f'<text x="{x:g}" y="{y:g}" {style}>{escape(printable(text))}</text>'
+
+
+def heading(executor: Mapping[str, Any]) -> str:
+    """A column's title, and in brackets what kind it is unless the title says so."""
+    kind = kind_said(executor)
+    return f"{executor['title']} ({kind})" if kind else str(executor["title"])
 
 
 def printable(text: str) -> str:

@@ -103,10 +103,14 @@ export function verdict(rec, ms, i) {
   const is = away === "held" ? "in hand" : place(m.state, rec.subject);
   const stamp = away === "lost" ? "lost" : own(m.said, "error") ? (m.wrote ? "broke off" : "refused") : "";
   const lived = (n) => ms.slice(0, n).some((x) => place(x.state, rec.subject) !== "gone");
-  const before = was === "gone" && lived(i + 1) && !(ofCalls(rec) && lived(i)) ? "new" : was, stays = m.ended ? "stays " : "";
-  const text = before !== is ? `${before} → ${is}` : is === "gone" ? (m.ended ? "stays gone" : "not there") : `${stays}in ${is}`;
+  const again = ofCalls(rec) && lived(i), before = was === "gone" && lived(i + 1) && !again ? "new" : was;
+  const none = m.ended ? (again ? "stays gone" : "there is no job") : "not there";
+  const text = before !== is ? `${before} → ${is}` : is === "gone" ? none : `${m.ended ? "stays " : ""}in ${is}`;
   return { was: before, is, said: m.said, stamp, text };
 }
+
+/** What a column's heading adds to its title: the kind, or nothing where the title says as much (`the scripts`). */
+export const kindSaid = (ex) => (/\b(scripts?|scripted|verbs?|native)\b/.test(ex.title) ? "" : ex.kind);
 
 export function noteAt(rec, ms, i) {
   const m = ms[i];
@@ -293,7 +297,7 @@ const lastReply = (column) => column.findLast((m) => m.said) ?? column.at(-1);
 /** What one row of the trace says: its stamp or its reply. */
 function toldAt(rec, column, at, what) {
   const f = column[at].frame;
-  if (!f || f.phase === "world") return "nothing is sent";
+  if (!f || f.phase === "world") return "not sent";
   if (what === "reply") return replyText(f.reply, rec);
   return own(f.reply, "unsupported") ? "unsupported" : verdict(rec, column, at).stamp || "answered";
 }
@@ -1095,7 +1099,7 @@ function render({ model, el }) {
         marks: layout.at.map((r) => h("div", { class: "mark", "data-key": `set/${r.name}`, style: r.rows > 1 ? `height:${r.rows * PITCH}px` : null })), cells: rows.map((f) => h("div", { "data-key": f })) };
       const won = verdicts(ex);
       c.el = h("article", {},
-        h("div", { class: "head", ...hide }, h("p", { class: "name" }, h("span", {}, h("code", {}, ex.title), ex.kind === "script" ? " script" : " native"), c.tally), c.big, c.ans, c.note),
+        h("div", { class: "head", ...hide }, h("p", { class: "name" }, h("span", {}, h("code", {}, ex.title), kindSaid(ex) && ` ${kindSaid(ex)}`), c.tally), c.big, c.ans, c.note),
         h("div", { class: "said" }, won.length ? h("ul", { "aria-label": `Your predictions for ${ex.title}` }, won) : null),
         h("div", { class: "railbox", "data-ex": ex.title, ...hide }, h("div", { class: "own" }, railLabels()), h("div", { class: "fill" }, c.marks, svg)),
         h("div", { class: "ledger", "data-ex": ex.title, ...hide }, rows.map((f, k) => h("div", { class: `line ${gap(k)}` }, lab(f, label(f), "own"), c.cells[k]))));

@@ -19,6 +19,8 @@ Asked = Sequence[Question | Mapping[str, Any]]
 Source = Mapping[str, str]
 Sources = Mapping[str, Source | Sequence[Source]]
 SAFE = 2**53 - 1
+#: How much of an error's sentence is shown, in characters: what is to be done about it stands at its end.
+LONGEST = 500
 
 
 class Stage(anywidget.AnyWidget):
@@ -148,7 +150,7 @@ class Stage(anywidget.AnyWidget):
         try:
             self._run(change["new"], None)
         except Exception as error:  # whatever went wrong, the reader is told where the reader looks
-            why = " ".join(str(error).split())[:200].rstrip(".")
+            why = " ".join(str(error).split())[:LONGEST].rstrip(".")
             with self.hold_sync():
                 self.trouble = f"This case could not be run ({type(error).__name__}: {why}). The one before stays."
                 self.choice = dict(self.shown)

@@ -30,7 +30,7 @@ from emqlab.observe.moments import (
 )
 from emqlab.teach.predict import Question, answer, deciding, reason
 from emqlab_widgets import chart
-from emqlab_widgets.picture import alt, picture, printable
+from emqlab_widgets.picture import alt, heading, picture, printable
 from emqlab_widgets.timespace import diagram
 
 WIDTH = 110
@@ -222,7 +222,7 @@ def text(shown: Shown) -> str:
         out += [story.agreement(recording)] if story.agreement(recording) else []
         out += [story.story(recording, which) for which in story.drawn(recording)]
     for executor, ms in zip(recording["executors"], columns, strict=True):
-        out.append(f"{executor['title']} ({executor['kind']}): {_where(recording, ms)}")
+        out.append(f"{heading(executor)}: {_where(recording, ms)}")
         out.append(f"  answer: {_short(reply_text(ms[-1].said, recording)) or 'none'}")
         out += [f"  {label(f)}: {_says(recording, f, ms[-1])}" for f in fields(recording, columns)]
     if shown.budgets and recording["steps"]:

@@ -15,16 +15,18 @@ from emqlab_widgets.stage import Stage
 
 TITLES = {"scripted": "the scripts", "native": "the verbs"}
 LEASES = (3_000, 6_000, 12_000)
+#: Which stall may kill. A plan has one sweep, so from 2 on none does.
+STALLS = (1, 2, 3)
 _BACK = {
     "after-claim": "after B has claimed",
     "after-sweep": "between the sweep and B's claim",
     "before-sweep": "before the sweep",
     "in-time": "before its lease ends",
 }
-_TOLD = ("answered", "refused", "nothing is sent")
+_TOLD = ("answered", "refused", "not sent")
 _ASKED = {
-    "A-completes": "Worker A comes back and says that it is done. What does the verb tell it?",
-    "B-completes": "Worker B says that it is done. What does the verb tell it?",
+    "A-completes": "Worker A comes back and would complete the job, by the verb. What becomes of its call?",
+    "B-completes": "Worker B would complete the job, by the verb. What becomes of its call?",
 }
 
 
@@ -35,9 +37,11 @@ def two_workers(
 
     ``lab`` is where it runs (a private embedded one unless given); ``choice`` may set ``plan`` (``after-claim``,
     ``after-sweep``, ``before-sweep``, ``in-time``, or a plan as ``emqlab.teach.plan`` reads it) and ``lease`` (ms).
-    ``max_stalled`` is the stall that kills (2: one is forgiven). Raises ValueError for an option that is none and for
-    a text that is no plan.
+    ``max_stalled`` is the stall that kills, 1 to 3 (2: one is forgiven). Raises ValueError for another one, for an
+    option that is none and for a text that is no plan.
     """
+    if type(max_stalled) is not int or max_stalled not in STALLS:
+        raise ValueError(f"max_stalled is the stall that kills: 1, 2 or 3, not {max_stalled!r}")
     where = open_lab("embedded") if lab is None else lab
 
     def record(picked: Choice) -> dict[str, Any]:

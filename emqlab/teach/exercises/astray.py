@@ -86,6 +86,14 @@ def _reason(case: Case, native: Run, done: Done) -> Verdict | None:
     """What is wrong with the numbers that are to say why, None if nothing is."""
     from emqlab.parity.explain import explained_run  # the model is much to load, and only a run needs it
 
+    if twice := [number for number in case.differs if case.differs.count(number) > 1]:
+        return no(
+            f"The ids are as they should be. But differs names {twice[0]} more than once: name each number once.",
+            command=sent(done, native),
+            field="differs",
+            expected=f"{twice[0]} once",
+            got=", ".join(map(str, case.differs)),
+        )
     seen = explained_run(native)
     if seen is None:
         return no("This case can't be followed by its declared divergences; take a simpler one.", field="differs")

@@ -24,7 +24,7 @@ from emqlab.teach.answers import (
 )
 from emqlab.teach.exercises.exercise import Exercise
 from emqlab.teach.limits import TooLong, limited
-from emqlab.teach.verdict import Verdict
+from emqlab.teach.verdict import Verdict, as_text
 
 #: How many lost leases 01-1 is tried with: some that its messages name, and some that a table can't have foreseen.
 LOST = (0, 1, 2, 5)
@@ -46,7 +46,7 @@ def token_after(lab: Lab, answer: Any) -> Verdict:
         except TooLong:
             return no(f"Your function was still running after a long while, for k = {lost}: it was stopped.")
         except Exception as error:  # the reader's own code: whatever it raises is an answer to be talked about
-            return no(f"Your function raised {type(error).__name__} for k = {lost}: {error}")
+            return no(f"Your function raised {type(error).__name__} for k = {lost}: {as_text(error, str)}")
         for name in EXECUTORS:
             expected = _token_after(lab, name, lost)
             if type(got) is not int:  # no bool, and nothing that compares as it likes
@@ -55,7 +55,7 @@ def token_after(lab: Lab, answer: Any) -> Verdict:
                     command=_claim_command(name),
                     field="attempts",
                     expected="a whole number",
-                    got=repr(got)[:60],
+                    got=as_text(got)[:60],
                 )
             if got != expected:
                 return no(

@@ -78,9 +78,16 @@ def _refused(told: dict[str, Any], columns: Mapping[str, Frames]) -> Verdict | N
 
 
 def _out_of_order(events: plan.Plan, at: Mapping[str, int]) -> Verdict | None:
-    """The first thing of the story that is not as it was asked for: the silence, the sweep, B's claim."""
+    """The first thing of the story that is not as it was asked for: A's claim, the silence, the sweep, B's claim."""
     order = [event.kind for event in events]
     end = order.index("A-completes")
+    if order.index("B-claims") < order.index("A-claims"):
+        return no(
+            "A completes, but B claimed before it: A is to claim first, and B to ask while A is silent.",
+            field="B-claims",
+            expected="after A-claims",
+            got=f"B-claims@{at['B-claims'] / 1000:g}",
+        )
     if not order.index("A-claims") < order.index("A-stalls") < end:
         return no(
             "A claims, then falls silent, then completes; here it falls silent at another time.",
@@ -138,11 +145,13 @@ def broken(lab: Lab, answer: Any) -> Verdict:
         strayed = happy_path(lab, changed, copy)
         if strayed is not None:
             return strayed
-        passed, refused = _let_through(lab, changed, copy, verbs)
+        passed, refused, tried = _let_through(lab, changed, copy, verbs)
     if passed is None:
         assert refused is not None
-        tried = ", ".join(_shown(name) for name in TOKENS if name != CURRENT)
-        why = f"The happy path holds, and so does the fence: none of the tokens {tried} gets past your {copy.file}."
+        why = (
+            f"The happy path holds, and so does the fence, as far as it was tried: of {len(tried)} tokens that are not "
+            f"the current one ({', '.join(tried)}) none gets past your {copy.file}."
+        )
         return told_of(lab, refused, why, "an answer")
     found = hunt(copy)
     through = f"Token {passed} gets past your {copy.file}, on a row whose attempts is {CURRENT}."
@@ -151,18 +160,25 @@ def broken(lab: Lab, answer: Any) -> Verdict:
     return yes(f"{through} {hunt_told(found)}")
 
 
-def _let_through(lab: Lab, changed: Lab, copy: Copy, verbs: list[str]) -> tuple[str | None, Run | None]:
-    """The first token that the lab's own text refuses and the copy answers; the first run in which it did not."""
+def _let_through(
+    lab: Lab, changed: Lab, copy: Copy, verbs: list[str]
+) -> tuple[str | None, Run | None, tuple[str, ...]]:
+    """The first token that the lab's own text refuses and the copy answers; the first run in which it did not.
+
+    And every token that the copy was shown.
+    """
     first: Run | None = None
+    tried: dict[str, None] = {}
     for verb, name in product(verbs, TOKENS):
         case = fence(verb, name)
         if name == CURRENT or _answered(run_of(lab, case, copy.executor)):
             continue
         run = run_of(changed, case, copy.executor)
+        tried[_shown(name)] = None
         if _answered(run):
-            return _shown(name), run
+            return _shown(name), run, (*tried,)
         first = first or run
-    return None, first
+    return None, first, (*tried,)
 
 
 def _answered(run: Run) -> bool:

@@ -11,7 +11,7 @@ from emqlab.teach.cases.exits import WITH_A_PAST
 from emqlab.teach.exercises.astray import two_sets
 from emqlab.teach.exercises.exercise import Exercise
 from emqlab.teach.exercises.lives import destroyed
-from emqlab.teach.verdict import Verdict
+from emqlab.teach.verdict import Verdict, as_text
 
 # ---------------------------------------------------------------- 03-1: the set arithmetic of a job with a past
 
@@ -26,7 +26,7 @@ def arithmetic(lab: Lab, answer: Any) -> Verdict:
     if missing := [name for name in WITH_A_PAST if name not in answer]:
         return no(f"Nothing is said of {missing[0]!r} yet.", field=missing[0], expected="a prediction", got="none")
     if more := [name for name in answer if name not in WITH_A_PAST]:
-        return no(f"{more[0]!r} is none of the calls; they are {', '.join(WITH_A_PAST)}.")
+        return no(f"There is no call {as_text(more[0])}; the calls are {', '.join(WITH_A_PAST)}.")
     for name in WITH_A_PAST:
         guess = answer[name]
         if not isinstance(guess, tuple | list) or len(guess) != len(PARTS):
@@ -34,8 +34,16 @@ def arithmetic(lab: Lab, answer: Any) -> Verdict:
                 f"What is said of {name!r} has three parts: set left, set entered, metric. None stands for no such.",
                 field=name,
                 expected="three parts",
-                got=repr(guess)[:60],
+                got=as_text(guess)[:60],
             )
+        for part, one in zip(PARTS, guess, strict=True):
+            if one is not None and (not isinstance(one, str) or not one.strip()):
+                return no(
+                    f"{name}: the {part} is a name or None, not {as_text(one)[:60]}.",
+                    field=f"{name}: {part}",
+                    expected="a name or None",
+                    got=as_text(one)[:60],
+                )
         if (found := _parted(lab, name, guess)) is not None:
             return found
     return yes(f"All {len(WITH_A_PAST)} runs say the same: six by the verbs, and the reaper, which is a script.")

@@ -13,7 +13,7 @@ from emqlab.teach.answers import kind, members, no, read_case, runs_of, sent, un
 from emqlab.teach.cases.parity import RIDDLES
 from emqlab.teach.exercises.exercise import Exercise
 from emqlab.teach.exercises.mutant import mutant, unfit
-from emqlab.teach.verdict import Verdict
+from emqlab.teach.verdict import Verdict, as_text
 
 if TYPE_CHECKING:
     from emqlab.parity.compare import Difference
@@ -75,7 +75,7 @@ def _numbers(given: Any) -> frozenset[int] | str:
         return "no number yet."
     numbers = [given] if isinstance(given, int) else given
     if not isinstance(numbers, list | tuple | set | frozenset) or any(type(one) is not int for one in numbers):
-        return f"{str(given)[:40]!r} is no number of a divergence, and no list of them."
+        return f"{as_text(given, str)[:40]!r} is no number of a divergence, and no list of them."
     if unknown := [one for one in numbers if one not in DIVERGENCES]:
         return f"there is no divergence {unknown[0]}; they are 1 to {max(DIVERGENCES)}."
     return frozenset(numbers)

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from emqlab.lab import Lab
 from emqlab.observe.run import Run
 from emqlab.replies import ErrorReply
 from emqlab.teach.answers import EXECUTORS, jobs_at_end, kind, newest, no, run_of, sent, verb_steps, yes
-from emqlab.teach.verdict import Verdict
+from emqlab.teach.verdict import Verdict, as_text
 
-#: The least budget, and how many failures may be reported.
-BUDGET, FAILURES = 4, 1
+#: The budgets that may be chosen, and how many failures may be reported.
+BUDGETS, FAILURES = (4, 5), 1
+#: What a requeue comes to, in a history that did not do.
+_REQUEUE = (
+    " A requeue is a verb only: for the script nothing is sent, its job stays held, and the next claim finds none."
+)
 
 
 def dies_on_one(lab: Lab, answer: Any) -> Verdict:
     """A history with a budget of four or five and a single failure, after which one executor's job alone is dead."""
-    from emqlab.teach.history import CAPS, BadHistory, compose  # it brings the third voice along
+    from emqlab.teach.history import BadHistory, compose  # it brings the third voice along
 
     if not isinstance(answer, dict) or set(answer) != {"moves", "max_attempts"}:
-        what = f"a dict with {', '.join(map(repr, answer)) or 'nothing'}" if isinstance(answer, dict) else kind(answer)
+        what = (
+            f"a dict with {', '.join(map(as_text, answer)) or 'nothing'}" if isinstance(answer, dict) else kind(answer)
+        )
         return no(f"The answer is a dict with 'moves', a text, and 'max_attempts', a number, not {what}.")
     moves, most = answer["moves"], answer["max_attempts"]
     if not isinstance(moves, str):
@@ -34,10 +41,10 @@ def dies_on_one(lab: Lab, answer: Any) -> Verdict:
             expected="one fail",
             got=str(failed),
         )
-    budgets = " or ".join(str(cap) for cap in CAPS if cap >= BUDGET)
-    if most < BUDGET:
+    if most not in BUDGETS:
+        budgets = " or ".join(map(str, BUDGETS))
         return no(
-            f"A budget of {budgets} is asked for: with {most} it would be no riddle.",
+            f"A budget of {budgets} is asked for: max_attempts is {most} here.",
             field="max_attempts",
             expected=budgets,
             got=str(most),
@@ -45,8 +52,13 @@ def dies_on_one(lab: Lab, answer: Any) -> Verdict:
     try:
         history = compose(lab, moves.split(), most)
     except BadHistory as error:
-        return no(f"This is no history: {error}.", field="max_attempts" if "max_attempts" in str(error) else "moves")
-    return _dies_on_one([run_of(lab, history.cases[name], name) for name in EXECUTORS], most)
+        return no(f"This is no history: {error}.", field="moves")
+    verdict = _dies_on_one([run_of(lab, history.cases[name], name) for name in EXECUTORS], most)
+    return (
+        verdict
+        if verdict.ok or "requeue" not in history.moves
+        else replace(verdict, sentence=verdict.sentence + _REQUEUE)
+    )
 
 
 def _dies_on_one(runs: list[Run], most: int) -> Verdict:
@@ -60,15 +72,15 @@ def _dies_on_one(runs: list[Run], most: int) -> Verdict:
                 expected="scheduled or dead",
                 got=failed.reply.text,
             )
-    scripted, native = (newest(jobs_at_end(run), "state") for run in runs)
+    scripted, native = (failed.reply.decode() for failed in fails)
     attempts, failures = newest(jobs_at_end(runs[0]), "attempts"), newest(jobs_at_end(runs[1]), "failures")
     counted = f"the script compared attempts {attempts}, the verb failures {failures}"
     if (scripted == "dead") is not (native == "dead"):
-        return yes(f"One failure, max_attempts {most}: the script's job is {scripted}, the verb's {native}; {counted}.")
+        return yes(f"One failure, max_attempts {most}: the script answers {scripted}, the verb {native}; {counted}.")
     return no(
-        f"With max_attempts {most} the job ends as {scripted} on both: {counted}.",
+        f"With max_attempts {most} the failure is answered {scripted} on both executors: {counted}.",
         command=sent(fails[0], runs[0]),
         field="reply",
         expected="dead on one executor",
-        got=f"{fails[0].reply.decode()} on both",
+        got=f"{scripted} on both",
     )

@@ -15,7 +15,7 @@ from emqlab.observe.subject import subject_of
 from emqlab.teach.answers import jobs_at_end, kind, missing, no, own_case, run_of, sent, verb_steps, yes
 from emqlab.teach.exercises.spared import swept
 from emqlab.teach.limits import TooLong, limited
-from emqlab.teach.verdict import Verdict
+from emqlab.teach.verdict import Verdict, as_text
 
 #: How often (a) loses its job to a restart.
 LOST = 3
@@ -37,7 +37,9 @@ def unfit(answer: Any) -> Verdict | None:
     Raises NotRun for a case that can't be run.
     """
     if not isinstance(answer, dict) or set(answer) != {"case", "give_up"}:
-        what = f"a dict with {', '.join(map(repr, answer)) or 'nothing'}" if isinstance(answer, dict) else kind(answer)
+        what = (
+            f"a dict with {', '.join(map(as_text, answer)) or 'nothing'}" if isinstance(answer, dict) else kind(answer)
+        )
         return no(f"The answer is a dict with 'case' and 'give_up', not {what}.")
     if not callable(answer["give_up"]):
         return no(f"give_up is a function of the job's row, not {kind(answer['give_up'])}.", field="give_up")
@@ -168,8 +170,8 @@ def _asked(give_up: Callable[[dict[str, str]], Any], row: dict[str, str]) -> boo
         return no(f"give_up was still running after a long while, for {counters}: it was stopped.", field="give_up")
     except Exception as error:  # the reader's own code: whatever it raises is an answer to be talked about
         return no(
-            f"give_up raised {type(error).__name__} for {counters}: {error}. A counter that nothing has written yet "
-            "is absent.",
+            f"give_up raised {type(error).__name__} for {counters}: {as_text(error, str)}. A counter that "
+            "nothing has written yet is absent.",
             field="give_up",
             expected="True or False",
             got=type(error).__name__,
@@ -179,7 +181,7 @@ def _asked(give_up: Callable[[dict[str, str]], Any], row: dict[str, str]) -> boo
             f"give_up said {kind(got)} for {counters}; it says True or False.",
             field="give_up",
             expected="True or False",
-            got=repr(got)[:60],
+            got=as_text(got)[:60],
         )
     return got
 
