@@ -1,5 +1,6 @@
 """An altered copy: a text that can't be one gets a sentence, one that can is walked and hunted."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,12 @@ from emqlab.teach.hunting import Hunt
 from emqlab.teach.verdict import Verdict
 
 FENCE = "if attempts ~= token then return redis.error_reply('EMQSTALE complete token mismatch') end\n"
+
+
+@pytest.fixture(autouse=True)
+def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many cases are tried must not hang on how fast the machine is."""
+    monkeypatch.setattr(hunting, "SECONDS", math.inf)
 
 
 def copy(file: str, old: str, new: str) -> Copy:
