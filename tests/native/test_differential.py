@@ -17,7 +17,7 @@ from emqlab.native.module.build import shared_object
 from emqlab.native.module.catalogue import catalogue
 from emqlab.native.module.compiler import compile_verbs
 from emqlab.native.module.sources import read, verb_texts
-from emqlab.observe.snapshot import take
+from emqlab.observe.snapshot import snapshot_of
 from emqlab.replies import ErrorReply, ask_all, settled
 from emqlab.servers.clock import START_MS
 from emqlab.servers.valkey import ValkeyServer
@@ -96,7 +96,7 @@ def _plain(reply: Any, run_id: bytes) -> Any:
 def _keys(lab: Lab, run_id: bytes) -> dict[bytes, Any]:
     """The keys, run_ids by their name and scores as numbers: servers print them differently."""
     found = {}
-    for name, key in take(lab.client, QUEUE).items():
+    for name, key in snapshot_of(lab.server, QUEUE).items():
         value: Any = key.value
         if key.type == "zset":
             value = sorted((float(score), member) for member, score in key.pairs().items())

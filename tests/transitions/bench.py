@@ -6,7 +6,7 @@ from typing import Any
 
 from emqlab.executor import Executor, Told
 from emqlab.lab import Lab
-from emqlab.observe.snapshot import Key, Snapshot, take
+from emqlab.observe.snapshot import Key, Snapshot, snapshot_of
 from emqlab.parity.compare import plain_error
 from emqlab.replies import ErrorReply
 from emqlab.transitions import Call
@@ -127,7 +127,7 @@ class Bench:
 
     def snapshot(self) -> Snapshot:
         """Every key of the queue, byte for byte."""
-        return take(self.lab.client, QUEUE.encode())
+        return snapshot_of(self.lab.server, QUEUE.encode())
 
     def state(self) -> dict[str, Held]:
         """Every key of the queue, by its short name, readable."""
