@@ -17,10 +17,11 @@ import fakeredis
 import fakeredis._clients._sync as _sync
 import redis
 from fakeredis import _helpers, _msgs
-from fakeredis._command_args_parsing import Float, Int
+from fakeredis._command_args_parsing import Int
 from fakeredis._commands import SUPPORTED_COMMANDS, Signature
 from fakeredis._core import Database, Item
 from fakeredis._socket import FakeSocket
+from fakeredis._socket._resp import convert_to_resp2
 from fakeredis.model import AccessControlList, ExpiringMembersSet, Hash, ZSet
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -70,6 +71,48 @@ def _take_over_time() -> None:
 
 
 _take_over_time()
+
+#: What a server's Lua knows of Lua's own libraries, and no more: no file, no process, no module, no bytecode's makings.
+_NARROW = """
+os = {clock = os.clock}
+for _, name in ipairs({'io', 'package', 'require', 'module', 'dofile', 'loadfile', 'newproxy', 'print', 'debug',
+                       'python'}) do
+  _G[name] = nil
+end
+string.dump = nil
+"""
+
+
+def _no_attribute(of: Any, name: Any, setting: bool) -> Any:
+    raise _helpers.SimpleError(f"ERR attempt to index a {type(of).__name__} value")
+
+
+class _Lua:
+    """Stands in for lupa inside fakeredis, whose scripts could do whatever this process may: here, what a server's."""
+
+    def __init__(self, lupa: Any) -> None:
+        self._lupa = lupa
+
+    def LuaRuntime(self, **options: Any) -> Any:  # noqa: N802 - lupa's name
+        runtime = self._lupa.LuaRuntime(
+            **options, register_eval=False, register_builtins=False, attribute_filter=_no_attribute
+        )
+        runtime.execute(_NARROW)
+        return runtime
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lupa, name)
+
+
+def _narrow_scripts() -> None:
+    """Put the narrow runtime in the place of lupa where fakeredis makes one; an edition without Lua makes none."""
+    for name in [name for name in sys.modules if name.startswith("fakeredis")]:
+        module: Any = sys.modules[name]
+        if hasattr(module, "LUA_MODULE"):
+            module.LUA_MODULE = _Lua(module.LUA_MODULE)
+
+
+_narrow_scripts()
 
 
 class Session:
@@ -160,12 +203,19 @@ def _matches(pattern: bytes, key: bytes) -> bool:
 
 
 class _Database(Database):
-    """Keys that expire by whole ms, as a server's do: gone when the clock is past the moment, not at it."""
+    """Keys that expire by whole ms, as a server's do: gone when the clock is past the moment, not at it.
+
+    A hash is gone with its last field, also where that expires by itself.
+    """
 
     def expired(self, item: Any) -> bool:
+        if isinstance(item.value, Hash) and not item.value:
+            return True
         return item.expireat is not None and _whole_ms(item.expireat) < _whole_ms(self.time)
 
     def _remove_expired(self) -> None:
+        for name in [name for name, item in self._dict.items() if isinstance(item.value, Hash) and not item.value]:
+            del self._dict[name]
         # fakeredis compares seconds as floats, which go wrong in the last digit.
         spoken, self.time = self.time, (_whole_ms(self.time) - 0.25) / 1000
         try:
@@ -266,7 +316,7 @@ def _shown(item: Any, now: float) -> tuple[bytes, int, Any]:
     if isinstance(value, Hash):
         return b"hash", ttl_ms, list(value.getall().items())
     if isinstance(value, ZSet):
-        return b"zset", ttl_ms, [(member, Float.encode(score, False)) for score, member in value._byscore]
+        return b"zset", ttl_ms, [(member, convert_to_resp2(score)) for score, member in value._byscore]
     if isinstance(value, bytes | list | ExpiringMembersSet):
         kind, held = _held(value)
         return kind, ttl_ms, held

@@ -77,6 +77,19 @@ def test_a_key_expires_after_its_moment_and_not_at_it(ms: int, advance: int) -> 
         clock.advance(1013)
 
 
+def test_a_hash_goes_with_the_last_of_its_fields_to_expire() -> None:
+    """For every command: looked up, typed, counted, in a scan."""
+    clock = VirtualClock()
+    client = fake.connect(fake.FakeServer(clock, b"0" * 40, []))
+    client.hset("h", "f", "v")
+    client.hpexpire("h", 5, "f")
+    seen = []
+    for _ in range(2):
+        seen.append((client.exists("h"), client.type("h"), client.dbsize(), len(list(client.scan_iter()))))
+        clock.advance(6)
+    assert [(1, b"hash", 1, 1), (0, b"none", 0, 0)] == seen
+
+
 def test_the_database_has_the_methods_we_override() -> None:
     """A renamed one would be silently ignored."""
     assert all(hasattr(Database, name) for name in ("expired", "_remove_expired"))
@@ -90,6 +103,32 @@ def test_a_sorted_set_keeps_its_members_in_the_order_of_their_scores() -> None:
     held.add(b"c", -1)
     assert [(-1, b"c"), (0.1, b"a"), (0.1, b"b")] == list(held._byscore)
     assert b"0.10000000000000001" == Float.encode(0.1, False)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["io", "os.execute", "os.remove", "os.getenv", "require", "package", "dofile", "loadfile", "debug", "python"],
+)
+def test_a_script_reaches_no_more_than_on_a_server(name: str) -> None:
+    """No file, no process, no module: a case of somebody else's is run without a second thought."""
+    client = fake.connect(fake.FakeServer(VirtualClock(), b"0" * 40, []))
+    assert b"nil" == client.eval(f"return type({name})", 0)
+
+
+@pytest.mark.parametrize("value", ["redis.call", "redis.pcall", "redis.log", "cjson.encode", "cjson.null"])
+def test_a_script_reaches_nothing_of_python(value: str) -> None:
+    """What it is given to call is called, and not looked into."""
+    client = fake.connect(fake.FakeServer(VirtualClock(), b"0" * 40, []))
+    with pytest.raises(redis.ResponseError, match=r"^attempt to index a "):
+        client.eval(f"return tostring({value}.__class__)", 0)
+    with pytest.raises(redis.ResponseError, match=r"^attempt to index a "):
+        client.eval(f"{value}.x = 1", 0)
+
+
+def test_a_script_tells_the_processors_time() -> None:
+    """All that a server leaves of Lua's os."""
+    client = fake.connect(fake.FakeServer(VirtualClock(), b"0" * 40, []))
+    assert b"clock" == client.eval("local k, v = next(os) return k .. (next(os, k) or '')", 0)
 
 
 def test_limit_is_read_before_the_type_of_the_key() -> None:
