@@ -3,12 +3,11 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from emqlab.errors import EmqError
 from emqlab.observe.case import Case
 from emqlab.observe.case_reader import parse_case
 from emqlab.observe.merge import supersequence
@@ -87,7 +86,7 @@ def record(
     source = dict(case.source)
     chosen = list(columns) if columns is not None else [Column(name, name) for name in executors]
     _check(chosen)
-    with _standing(lab):
+    with standing(lab):
         runs = [None if column.left_out else _run(lab, source, column, meanwhile) for column in chosen]
     made = [run for run in runs if run is not None]
     first = made[0]
@@ -155,19 +154,14 @@ def _run(lab: "Lab", source: Mapping[str, Any], column: Column, meanwhile: Seque
     return run
 
 
-@contextmanager
-def _standing(lab: "Lab") -> Iterator[None]:
-    """Let the clock of a real server of the lab's own stand: it moves as the case moves it, to the millisecond."""
+def standing(lab: "Lab") -> AbstractContextManager[None]:
+    """While this lasts, the clock of a real server of the lab's own stands in its cases but for what they move it.
+
+    What is run to know what to record belongs inside too: it must find the time that the recording will find.
+    """
     server, _ = lab.bench()
-    if server.name != "valkey" or not server.movable or server.stands_at is not None:  # type: ignore[attr-defined]
-        yield
-        return
-    server.stand_still(server.now_ms())  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        with suppress(EmqError):  # a server that was lost has no clock, and says so itself
-            server.stand_still(None)  # type: ignore[attr-defined]
+    stands: Callable[[], AbstractContextManager[None]] = getattr(server, "standing", nullcontext)
+    return stands()
 
 
 def _left_out(column: Column) -> list[Frame]:

@@ -2,8 +2,9 @@
 
 import secrets
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,25 @@ class ValkeyServer:
         else:
             clock.stand(at_ms, self._now_us)
         self._stands_at = at_ms
+
+    @contextmanager
+    def standing(self) -> Iterator[None]:
+        """Let the clock stand at this moment in each case that this thread begins meanwhile, where it can be moved.
+
+        Others wait until it runs again. One that stands already stays as it is.
+        """
+        with self.lock:
+            if not self.movable or self._stands_at is not None:
+                yield
+                return
+            # A case's begin sets the clock: a process that has ended is only then another one.
+            self._stands_at = time.time_ns() // 1_000_000
+            try:
+                yield
+            finally:
+                self._stands_at = None
+                with suppress(EmqError):  # a server that was lost has no clock, and says so itself
+                    self.stand_still(None)
 
     def connect(self, **options: Any) -> redis.Redis:
         """One more client; ``username`` and ``password`` make it an ACL user's, ``protocol=3`` RESP3.

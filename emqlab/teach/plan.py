@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from emqlab.observe.case_reader import parse_case
-from emqlab.observe.recording import CannotRecord, Column, record
+from emqlab.observe.recording import CannotRecord, Column, record, standing
 from emqlab.observe.run import Skipped
 from emqlab.observe.workers import Deed, retold, when_of
 from emqlab.teach.cases.steps import JOB, QUEUE, WAITING, claim, complete, sweep
@@ -121,6 +121,18 @@ def recorded(
     that hands out other tokens than the first runs a case of its own. Raises CannotRecord where the server can't run
     it (a clock that can't be moved).
     """
+    with standing(lab):
+        return _recorded(lab, plan, lease_ms, max_stalled, executors, titles)
+
+
+def _recorded(
+    lab: Lab,
+    plan: Sequence[Event],
+    lease_ms: int,
+    max_stalled: int,
+    executors: Sequence[str],
+    titles: Mapping[str, str] | None,
+) -> Recorded:
     deeds = {name: _deeds(lab, name, plan, lease_ms, max_stalled) for name in executors}
     whens = {name: when_of(found) for name, found in deeds.items()}
     first = whens[executors[0]]

@@ -7,7 +7,7 @@ from typing import Any
 
 from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab, open_lab
-from emqlab.observe.recording import Column, record
+from emqlab.observe.recording import Column, record, standing
 from emqlab.teach.history import CAPS, HISTORIES, MOST, MOVES, compose, moves_of
 from emqlab.teach.predict import Question
 from emqlab_widgets.picks import Choice
@@ -72,11 +72,12 @@ def recorded(lab: Lab, choice: Choice) -> dict[str, Any]:
 
     Such a column has its own ``differs`` too: its form is another case, which shows what it shows.
     """
-    history = compose(lab, moves_of(choice["moves"]), int(choice["max_attempts"]))
-    scripts, verbs = history.cases["scripted"], history.cases["native"]
-    own = None if scripts == verbs else verbs["when"]
-    columns = [Column("scripted", "scripted"), Column("native", "native", own)]
-    found = record(lab, scripts, columns=columns, detail="calls", titles=TITLES)
+    with standing(lab):
+        history = compose(lab, moves_of(choice["moves"]), int(choice["max_attempts"]))
+        scripts, verbs = history.cases["scripted"], history.cases["native"]
+        own = None if scripts == verbs else verbs["when"]
+        columns = [Column("scripted", "scripted"), Column("native", "native", own)]
+        found = record(lab, scripts, columns=columns, detail="calls", titles=TITLES)
     if own is not None:
         found["executors"][1]["differs"] = verbs.get("differs", [])
     return {**found, "cap": history.max_attempts}
