@@ -48,7 +48,7 @@ class Outcome:
 class Ran:
     """A trial's outcome by executor; times may be up to ``slack_ms`` later than they were foreseen.
 
-    ``stray`` are keys beside its queue that were found after it, which nothing may write.
+    ``stray`` are keys beside its queue that were found after it, or gone: nothing may write them or take them away.
 
     ``shift_ms`` is how far the server's clock is from the canonical moment: what was a time of its own, and not so
     long from now, has been moved by that much too far.
@@ -230,7 +230,7 @@ class Rig:
     def _drain(
         self, batch: Batch, shared: Mapping[bytes, Held]
     ) -> tuple[dict[bytes, tuple[dict[bytes, Held], frozenset[bytes]]], tuple[bytes, ...]]:
-        """What each queue holds, and the keys that are no queue's of this batch and not what is ``shared``."""
+        """What each queue holds, and the keys that are no queue's of this batch and not as ``shared`` has them."""
         if self._direct:
             rows: Iterable[tuple[bytes, bytes, bool, Any]] = self._server.drain()  # type: ignore[attr-defined]
         else:
@@ -238,11 +238,14 @@ class Rig:
         found: dict[bytes, tuple[dict[bytes, Held], set[bytes]]] = {}
         stray: list[bytes] = []
         ours = frozenset(queue for queues in batch.queues.values() for queue in queues)
+        # On a user's server nobody looks at what is not the trials' own.
+        gone = set() if self._prefix else set(shared)
         for name, kind, expires, value in rows:
             queue, _, suffix = name[len(b"emq:{") :].partition(b"}:")
             # A call that is laid out for the queue next to its own is that queue's.
             own = queue.removesuffix(NEXT)
             if not name.startswith(b"emq:{") or not suffix or own not in ours:
+                gone.discard(name)
                 if expires or shared.get(name) != value:
                     stray.append(name)
                 continue
@@ -251,7 +254,8 @@ class Rig:
             held[canonical] = batch.canonical(kind, value)
             if expires:
                 expiring.add(canonical)
-        return {queue: (held, frozenset(expiring)) for queue, (held, expiring) in found.items()}, tuple(sorted(stray))
+        kept = {queue: (held, frozenset(expiring)) for queue, (held, expiring) in found.items()}
+        return kept, tuple(sorted({*stray, *gone}))
 
     def _put_back(self) -> None:
         """Nothing but the wire version, as the lab claimed it."""

@@ -101,7 +101,7 @@ def judge(ran: Ran) -> Verdict:
     if not trial.laid_out:
         numbers, undeclared = _declared(trial, voices["scripted"], voices["native"])
         complaints += undeclared
-    complaints += [f"{key!r} was written, a key beside the queue" for key in ran.stray]
+    complaints += [f"{key!r} was written or deleted, a key beside the queue" for key in ran.stray]
     violations: list[tuple[str, str, str]] = []
     freezes: list[str] = []
     verbs = [step.verb for step in trial.steps if isinstance(step, Do)]

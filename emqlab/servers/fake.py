@@ -340,8 +340,12 @@ class _LabSocket(FakeSocket):
 
     def _process_command(self, fields: list[bytes]) -> None:
         self._sent = fields[0].decode("utf-8", "replace").lower() if fields else ""
+        before = self._db, self._db_num
         with _clock_of(self._server):
             super()._process_command(fields)
+        if self._sent in ("eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "fcall_ro"):
+            # A server's script may select a database for itself alone.
+            self._db, self._db_num = before
 
     def _decode_error(self, error: _helpers.SimpleError) -> Any:
         # fakeredis says "from script" of every command with an odd pair list; a server says it of scripts only.

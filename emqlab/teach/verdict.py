@@ -57,7 +57,7 @@ def as_text(value: object, tell: Callable[[object], str] = repr) -> str:
     """A reader's object as a text; where it can't tell itself, of which type it is."""
     try:
         return str.__str__(tell(value))
-    except Exception:
+    except (Exception, SystemExit):
         return f"<{type(value).__name__} that can't be shown>"
 
 

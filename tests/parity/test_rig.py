@@ -330,6 +330,23 @@ def test_a_write_beside_the_queue_is_seen(ground: Ground, line: str) -> None:
     assert_a_stray_write_is_seen(ground, line)
 
 
+@pytest.mark.parametrize("line", ["redis.call('FLUSHALL')", "redis.call('DEL', '{emq}:version')"])
+def test_who_takes_away_what_is_everybodys_is_seen_and_no_neighbour(ground: Ground, line: str) -> None:
+    """Each is then run by itself: what befell the others is not theirs."""
+    before, guilty, after = changed_enqueue(ground, line).run([trial_of(CLAIM), trial_of(ENQUEUE), trial_of(CLAIM)])
+    assert ((), ()) == (judge(before).complaints, judge(after).complaints)
+    assert judge(guilty).complaints != ()
+
+
+def test_a_script_leaves_its_connection_where_it_was(ground: Ground) -> None:
+    """A server's script may select another database, for itself alone."""
+    line = "redis.call('SELECT', '1') redis.call('SELECT', '0')"
+    (ran,) = changed_enqueue(ground, "redis.call('SELECT', '1')").run([trial_of(ENQUEUE)])
+    assert judge(ran).complaints != ()
+    (ran,) = changed_enqueue(ground, line).run([trial_of(ENQUEUE)])
+    assert () == judge(ran).complaints
+
+
 def test_a_time_to_live_is_seen(ground: Ground) -> None:
     """A script that lets the row expire is complained of on that executor alone."""
     (ran,) = changed_enqueue(ground, "redis.call('HSET', KEYS[1], 'a', 'b') redis.call('PEXPIRE', KEYS[1], 90000)").run(

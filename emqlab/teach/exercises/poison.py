@@ -103,6 +103,7 @@ LIVES = (
         ("crash", "delay", "fail", "fail", "crash", "fail", "delay", "fail", "complete"),
         False,
     ),
+    _Life("fails five times, stalls five times in between and completes", (*("fail", "lapse") * 5, "complete"), False),
 )
 
 
@@ -114,7 +115,7 @@ def _given_up(lab: Lab, give_up: Callable[[dict[str, str]], Any]) -> Verdict:
             return verdict
     return yes(
         f"Natively your case's job outlives every restart. With give_up, both poison jobs were dead before crash "
-        f"{CRASHES}, and four healthy ones lived to complete."
+        f"{CRASHES}, and {sum(not life.poison for life in LIVES)} healthy ones lived to complete."
     )
 
 
