@@ -23,7 +23,8 @@ LEFT, RIGHT, TOP, BOTTOM, LOW, HIGH = 116, 150, 38, 48, 14, 26
 class Spent:
     """One executor's budget: ``counter`` is what it caps, ``spent`` its value at first and after each move.
 
-    ``each`` is its value at first and after each step, and whether the job is dead then. ``died`` is the move, counted from 1, after which the job was dead for the first time; None if it never was.
+    ``each`` is its value at first and after each step, and whether the job is dead then. ``died`` is the move,
+    counted from 1, after which the job was dead for the first time; None if it never was.
     """
 
     name: str

@@ -1132,6 +1132,7 @@ function render({ model, el }) {
   }
   /** What is said where nothing is declared: it may show on the way, and may not at the end. */
   function undeclared() {
+    if (!rec.steps.length) return "Nothing was sent.";
     const keys = [...rails(all).map((r) => `set/${r}`), ...fields(rec, all)], parts = (_, k) => keys.some((key) => differs(rec, all, key, k).includes(true));
     if (parts(null, all[0].length - 1)) return "They end differently, and no declared divergence says why.";
     return all[0].some(parts) ? "They differ on the way, and end with the same replies and keys." : "No declared divergence: both end with the same replies and keys.";

@@ -22,7 +22,7 @@ Frames = Mapping[str, Mapping[str, Any]]
 
 
 def still_completes(lab: Lab, answer: Any) -> Verdict:
-    """A plan in which A outstays its lease, is swept, B tries to claim, and A completes all the same."""
+    """A plan in which A outstays its lease, the job is swept, B tries to claim, and A completes all the same."""
     if not isinstance(answer, str):
         return no(f"The answer is a plan, a text such as A-claims@0 A-stalls@1 sweep@8, not {kind(answer)}.")
     try:
@@ -41,7 +41,8 @@ def still_completes(lab: Lab, answer: Any) -> Verdict:
         or _out_of_order(events, at)
         or _not_taken_back(told, columns)
         or yes(
-            "A was silent for longer than its lease, and swept, and B came too early: A completed, on both executors."
+            "A was silent for longer than its lease, the job was swept, and B came too early: A completed, on both "
+            "executors."
         )
     )
 
