@@ -76,7 +76,7 @@ Metrics              | 03 | Two counts that outlive a row: `completed` and `fail
 Module               | 04 | Code that a server loads at its start and that gives it new commands. Ours is made from the very files that the embedded server runs.
 Mutant               | 04 | A script or verb with one small change, made by a program. A mutant that no case tells from the original has survived.
 Native verb          | 04 | A verb as a command of the server, `EMQ.CLAIM` for instance. It answers every question before its first write.
-No set               | 04 | Where a job is that still has a row, while no set holds its id: no verb will come across it. With neither a row nor a set it is gone.
+No set               | 04 | Where a job is that still has a row, while no set holds its id: no claim and no sweep will come across it. With neither a row nor a set it is gone.
 Parity               | 04 | That both executors do the same on the same case, but for the declared divergences.
 Pause                | 04 | A mark in the queue's `meta` that stops claims. The script's client asks for it in a round trip of its own, the verb asks inside the command.
 Payload              | 00 | The bytes that the job is about. The queue hands them on and never looks into them.
