@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from emqlab.teach.verdict import Verdict
 
 if TYPE_CHECKING:
     from emqlab.parity.defects.sources import Sources
+    from emqlab.parity.rig import Ran
     from emqlab.parity.trials.trial import Trial
 
 _BYTES = re.compile(r"""\bb(["'])(.*?)\1""")
@@ -149,13 +151,14 @@ def told_of(lab: Lab, run: Run, why: str, expected: str) -> Verdict:
     return no(why, command=command, field="reply", expected=expected, got=reply_told(run.replies[0]))
 
 
-def hunt(copy: Copy, *, flat: int = FLAT, more: int = MORE) -> Hunt:
+def hunt(copy: Copy, *, flat: int = FLAT, more: int = MORE, counts: Callable[[Ran], bool] | None = None) -> Hunt:
     """Let the instrument look for the copy, in cases aimed at its file's verbs (see ``hunting.hunt``)."""
     from emqlab.parity.ground import Ground
 
     ground = Ground("embedded", copy.sources)
     try:
-        return hunting.hunt(ground.rig, copy.verbs, native=copy.executor == "native", flat=flat, more=more)
+        native = copy.executor == "native"
+        return hunting.hunt(ground.rig, copy.verbs, native=native, flat=flat, more=more, counts=counts)
     finally:
         ground.close()
 

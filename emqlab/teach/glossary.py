@@ -61,6 +61,7 @@ Flat job             | 00 | A job with neither a group nor a parent. The native 
 Flow                 | 04 | A parent job and its children. The parent waits in no set until the last child is done; scripts alone know about it.
 Frozen clock         | 04 | The time that a server keeps unchanged while one command runs. A native verb reads that; a script asks TIME.
 Ghost                | 03 | An id in a set without its row. A claim spends it on both executors; a sweep and a promotion treat it differently.
+Gone                 | 00 | Of a job or an id: there is no row, and no set holds the id. A complete leaves it so.
 Happy path           | 04 | The run in which nothing is wrong. A mistake that shows only off it survives every test that stays on it.
 Host                 | 04 | What a verb runs in: the embedded server, the module of a real one, or a client. A script's host is the client that sends it.
 Instrument           | 04 | What runs the same cases on both executors and compares every reply and every key. It is trusted because it finds the defects planted for it.
@@ -75,6 +76,7 @@ Metrics              | 03 | Two counts that outlive a row: `completed` and `fail
 Module               | 04 | Code that a server loads at its start and that gives it new commands. Ours is made from the very files that the embedded server runs.
 Mutant               | 04 | A script or verb with one small change, made by a program. A mutant that no case tells from the original has survived.
 Native verb          | 04 | A verb as a command of the server, `EMQ.CLAIM` for instance. It answers every question before its first write.
+No set               | 04 | Where a job is that still has a row, while no set holds its id: no claim and no sweep will come across it. With neither a row nor a set it is gone.
 Parity               | 04 | That both executors do the same on the same case, but for the declared divergences.
 Pause                | 04 | A mark in the queue's `meta` that stops claims. The script's client asks for it in a round trip of its own, the verb asks inside the command.
 Payload              | 00 | The bytes that the job is about. The queue hands them on and never looks into them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from emqlab.transitions import LANES_AND_FLOWS
 
 if TYPE_CHECKING:
-    from emqlab.parity.rig import Rig
+    from emqlab.parity.rig import Ran, Rig
     from emqlab.parity.trials.trial import Trial
 
 #: How many cases of flat jobs a hunt tries, and how many of every kind if that did not do: a second or two.
@@ -58,12 +58,13 @@ def hunt(
     flat: int = FLAT,
     more: int = MORE,
     seconds: float | None = None,
+    counts: Callable[[Ran], bool] | None = None,
 ) -> Hunt:
     """Try cases of ``verbs`` on a rig with something changed until one is not as declared.
 
     First come ``flat`` cases of flat jobs, then ``more`` of every kind. A file whose verbs know no flat job is tried
     in as many, all of every kind. ``native`` says whether it is a verb's file. The hunt is given up after ``seconds``
-    (``SECONDS``); then fewer were ``tried``.
+    (``SECONDS``); then fewer were ``tried``. Where ``counts`` is given, it goes on past cases that do not count.
     """
     from emqlab.parity.verdict import judge
 
@@ -73,7 +74,7 @@ def hunt(
         for ran in rig.run(trials):
             tried += 1
             verdict = judge(ran)
-            if verdict.complaints:
+            if verdict.complaints and (counts is None or counts(ran)):
                 return Hunt(tried, verdict.trial, verdict.complaints)
         if monotonic() >= until:
             break

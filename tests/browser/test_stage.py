@@ -766,16 +766,18 @@ def test_hostile_texts_are_only_texts(page: Page) -> None:
 
 
 def test_where_nothing_is_declared_the_line_says_what_was_seen(page: Page) -> None:
-    """The executors agree all along, or part on the way and end alike: told from the run on show."""
+    """The executors agree all along, part on the way and end alike, or were sent nothing: told from the run on show."""
     with emqlab.open_lab("embedded") as lab:
         life, enqueue = record(lab, cases.LIFE["every"], detail="calls"), record(lab, cases.TRANSITION["enqueue"])
+        none = record(lab, {**cases.LIFE["quiet"], "when": []}, detail="calls")
     lines = {}
-    for name, recording in {"both": life, "alike": enqueue}.items():
+    for name, recording in {"both": life, "alike": enqueue, "none": none}.items():
         page.evaluate("(values) => mountStage(values)", {"recording": recording})
         lines[name] = page.locator(".emq .about").inner_text()
     assert lines == {
         "both": "They differ on the way, and end with the same replies and keys.",
         "alike": "No declared divergence: both end with the same replies and keys.",
+        "none": "Nothing was sent.",
     }
 
 

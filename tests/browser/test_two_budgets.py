@@ -48,7 +48,13 @@ def test_the_chart_in_the_browser_is_the_one_in_python(page: Page) -> None:
         recording = sent(moves, cap)["recording"]
         found = chart.budgets(recording)
         columns = [
-            {"name": one.name, "counter": one.counter, "spent": list(one.spent), "died": one.died}
+            {
+                "name": one.name,
+                "counter": one.counter,
+                "each": [list(step) for step in one.each],
+                "spent": list(one.spent),
+                "died": one.died,
+            }
             for one in found.columns
         ]
         moved = [list(move) for move in found.moves]
@@ -103,13 +109,23 @@ def test_a_history_is_composed_by_keyboard_and_the_focus_stays(page: Page) -> No
 
 
 def test_the_chart_is_drawn_and_leads_to_the_steps(page: Page) -> None:
-    """The cross stands on the line whose job is dead, the pen where the executors part; a click goes to a move."""
+    """The cross stands on the line whose job is dead, the pen where the executors part; a click goes to a move.
+
+    A move is filled from its first step on, and what is written at the lines' ends is of the step on show.
+    """
     stage = mount(page, sent(LOST))
     expect(stage.locator(".budgets .dead")).to_have_count(1)
     expect(stage.locator(".budgets .both")).to_have_count(1)
     stage.locator(".budgets text", has_text="lapse").click()
     at(page, "6 / 9")
     expect(stage.locator(".budgets .dead.later")).to_have_count(1)
+    ends = stage.locator(".budgets .who + text")
+    expect(ends).to_have_text(["attempts 2", "failures 1"])
+    press(page, "Step forward")
+    expect(ends).to_have_text(["attempts 3", "failures 1"])
+    press(page, "Step forward")
+    expect(ends).to_have_text(["attempts 3, dead", "failures 2"])
+    expect(stage.locator(".budgets .later:not(path)")).to_have_count(0)
     stage.get_by_text("The same as a table").click()
     expect(stage.get_by_role("row", name="6 fail")).to_contain_text("attempts 3 of 3, dead")
 

@@ -7,6 +7,7 @@ for what a clock makes. The names must fit throughout the lesson, the numbers to
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from emqlab_widgets.restart import RESTARTED
@@ -102,10 +103,21 @@ def _as_embedded(text: str) -> str:
 
 
 def texts(cell: Mapping[str, Any]) -> Iterator[str]:
-    """What a reader can read in a cell's outputs: printed text, and each result's plain text and HTML."""
-    for output in cell.get("outputs", []):
-        if "text" in output:
-            yield f"{output['name']}: {output['text']}"
+    """What a reader can read in a cell's outputs: printed text, and each result's plain text and HTML.
+
+    A kernel that is slow sends one cell's printing in parts, which are one text as they are in a recording.
+    """
+    for stream, parts in groupby(cell.get("outputs", []), key=lambda output: output.get("name")):
+        outputs = list(parts)
+        if stream is not None:
+            yield f"{stream}: {''.join(output['text'] for output in outputs)}"
+            continue
+        yield from _results(outputs)
+
+
+def _results(outputs: list[Mapping[str, Any]]) -> Iterator[str]:
+    """The plain text and the HTML of each result."""
+    for output in outputs:
         data = output.get("data", {})
         for kind in ("text/plain", "text/html"):
             if kind in data:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from emqlab import cli
 from emqlab.observe.run import Run
 from emqlab.reader import FIRST_LESSON, find_lessons
 from emqlab.teach import cases
+from emqlab.teach.cases import CaseJson
+from emqlab.teach.cases.recovery import LEDGER
 
 EVERY = list(cases.every_case())
 
@@ -31,6 +33,16 @@ def test_every_case_holds_when_it_is_run_from_the_command_line(
 def test_the_names_are_different() -> None:
     """A name is how a line of results is told from another."""
     assert len({case["name"] for case in EVERY}) == len(EVERY) > 30
+
+
+@pytest.mark.parametrize(
+    "offered", [cases.TRANSITION, LEDGER, cases.EXIT, cases.WITH_A_PAST], ids=["transition", "ledger", "exit", "past"]
+)
+def test_a_sweep_on_offer_says_how_many_stalls_are_forgiven(offered: Mapping[str, CaseJson]) -> None:
+    """Where it is no pick of its own: without it nobody can say where the job will be."""
+    swept = {name: case["about"] for name, case in offered.items() if case["when"][-1].get("verb") == "stalled_check"}
+    assert swept != {}
+    assert [name for name, about in swept.items() if not re.search("forgiven|kills", about)] == []
 
 
 @pytest.mark.parametrize("executor", ["scripted", "native"])

@@ -1,12 +1,13 @@
 """Dive 02's exercises: each way to a solution passes, and what tempts is told where it goes wrong."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 import emqlab
 from emqlab.teach import check, progress, sandbox
-from emqlab.teach.altered import own_text
+from emqlab.teach.altered import hunt, own_text
 from emqlab.teach.cases import JOB
 from emqlab.teach.exercises import EXERCISES
 from emqlab.teach.exercises.two_lines import FILE
@@ -36,10 +37,13 @@ SOLUTIONS = [
     ("02-2", (READ, COMPARED)),
     ("02-2", [COMPARED, READ]),
     ("02-2", {LINES[READ - 1], LINES[COMPARED - 1].strip()}),
+    ("02-2", (str(READ), f" {COMPARED} ")),
+    ("02-2", ("redis.call('HGET', row, 'attempts')", TEST)),
     ("02-3", copy(FILE, TEST, "false")),
     ("02-3", copy(FILE, TEST, "tonumber(attempts) ~= tonumber(token)")),
     ("02-3", copy("retry.lua", TEST, "attempts < token")),
     ("02-3", copy("extend_locks.lua", "'attempts') == token", "'attempts')")),
+    ("02-3", copy(FILE, TEST, f"{TEST} and token ~= attempts .. '.0'")),
     ("02-3", copy("requeue.py", "attempts != token", "attempts < token")),
     ("02-3", copy("extends.py", "attempts is None or attempts != token", "attempts is None")),
 ]
@@ -123,24 +127,75 @@ WRONG = [
 
 @pytest.mark.parametrize(("exercise", "answer", "command", "field", "expected", "got"), WRONG)
 def test_a_mistake_names_command_field_expected_and_got(
-    lab: emqlab.Lab, exercise: str, answer: Any, command: str, field: str, expected: str, got: str
+    lab: emqlab.Lab,
+    monkeypatch: pytest.MonkeyPatch,
+    exercise: str,
+    answer: Any,
+    command: str,
+    field: str,
+    expected: str,
+    got: str,
 ) -> None:
     """What the run did, and in which command."""
+    monkeypatch.setattr("emqlab.teach.exercises.broken.hunt", partial(hunt, flat=50, more=0))
     verdict = EXERCISES[exercise].judge(lab, answer)
     assert (verdict.ok, verdict.command, verdict.field) == (False, command, field)
     assert (verdict.expected, verdict.got) == (expected, got)
     assert verdict.sentence.endswith(".")
 
 
-def test_a_fence_that_holds_is_told_with_what_was_tried(lab: emqlab.Lab) -> None:
-    """Some tokens were shown to it, not all that there are; a list of ids and an id alone are tried with the same."""
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        (FILE, TEST, f"{TEST} and not (attempts == '3' and token == '3.0')"),
+        ("extend_locks.lua", "'attempts') == token", "'attempts') == token or token == '3.0'"),
+    ],
+)
+def test_a_token_that_only_the_instrument_meets_is_let_in_as_well(
+    lab: emqlab.Lab, file: str, old: str, new: str
+) -> None:
+    """What an exercise's own rows do not show, a case of the instrument does: that token and that row are told."""
+    verdict = EXERCISES["02-3"].judge(lab, copy(file, old, new))
+    assert verdict.ok, verdict
+    assert verdict.sentence.startswith(f"Token 3.0 gets past your {file}, on a row whose attempts is 3. The instr")
+
+
+@pytest.mark.parametrize(
+    ("token", "let_in"),
+    [
+        ("0x2", "'0x' .. attempts"),
+        ("2.0", "attempts .. '.0'"),
+        ("+2", "'+' .. attempts"),
+        ('" 2"', "' ' .. attempts"),
+        ("7", "tostring(tonumber(attempts) + 5)"),
+        ("102", "tostring(tonumber(attempts) + 100)"),
+    ],
+)
+def test_one_token_alone_is_found_out(
+    lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch, token: str, let_in: str
+) -> None:
+    """How few can be let in is what the exercise asks: of none of these may it be said that nothing gets past."""
+    monkeypatch.setattr("emqlab.teach.exercises.broken.hunt", lambda copy: Hunt(7))
+    verdict = EXERCISES["02-3"].judge(lab, copy(FILE, TEST, f"{TEST} and token ~= {let_in}"))
+    assert verdict.sentence.startswith(f"Token {token} gets past your {FILE}, on a row whose attempts is 2. ")
+
+
+def test_a_fence_that_holds_is_told_with_what_was_tried(lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some tokens and some cases were shown to it, not all that there are; a list of ids and an id alone alike.
+
+    A case that shows something else is none that shows a token getting past.
+    """
+    monkeypatch.setattr("emqlab.teach.exercises.broken.hunt", partial(hunt, flat=50, more=0))
     for file, old, new in (
         (FILE, TEST, "token ~= attempts"),
+        (FILE, STALE, "EMQSTALE go away"),
         ("extend_locks.lua", "'attempts') == token", "'attempts') == token and true"),
     ):
         assert EXERCISES["02-3"].judge(lab, copy(file, old, new)).sentence == (
-            "The happy path holds, and so does the fence, as far as it was tried: of 5 tokens that are not the current "
-            f'one (1, 3, 02, "2 ", "") none gets past your {file}.'
+            "The happy path holds, and so does the fence, as far as it was tried: of 19 tokens that are not the "
+            'current one (1, 3, 02, "2 ", "", 0x2, 2.0, 2e0, +2, -2, 0, 4, 7, 12, 22, 102, 1000002, 9007199254740994, '
+            f'" 2") none gets past your {file} on a row whose attempts is 2, and the instrument saw none get past it '
+            "in 50 cases."
         )
 
 
@@ -162,6 +217,9 @@ def test_who_was_refused_is_told_with_the_claim_that_made_it_so(lab: emqlab.Lab)
         ("02-2", (COMPARED, 999), f"complete.lua has the lines 1 to {len(LINES)}, and no line 999."),
         ("02-2", (COMPARED, "no such line"), "complete.lua has no line like 'no such line'; give the line's number."),
         ("02-2", (COMPARED, "end"), "lines like 'end'; give the line's number."),
+        ("02-2", (COMPARED, "attempts"), f"{FILE} has 3 lines like 'attempts'; give the line's number."),
+        ("02-2", (COMPARED, ""), f"{FILE} has {LINES.count('')} lines like ''; give the line's number."),
+        ("02-2", (COMPARED, "999"), f"{FILE} has the lines 1 to {len(LINES)}, and no line 999."),
         ("02-2", (COMPARED, True), "A line is a number or its text, not a bool."),
         ("02-3", copy("claim.lua", "'ZPOPMIN'", "'ZPOPMAX'"), "claim.lua reads no token, so there is no fence in it"),
     ],
@@ -184,7 +242,7 @@ def test_a_break_that_the_instrument_does_not_meet_is_not_solved(
     lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then the reader learns that it escaped, which is worth knowing, and is asked for another."""
-    monkeypatch.setattr("emqlab.teach.exercises.dive02.hunt", lambda copy: Hunt(7))
+    monkeypatch.setattr("emqlab.teach.exercises.broken.hunt", lambda copy: Hunt(7))
     verdict = EXERCISES["02-3"].judge(lab, copy(FILE, TEST, "false"))
     assert (verdict.ok, verdict.field) == (False, "instrument")
     assert (

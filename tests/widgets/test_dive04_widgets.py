@@ -52,6 +52,17 @@ def test_side_by_side_is_pop_then_check_beside_peek_then_pop(lab: emqlab.Lab) ->
     }
 
 
+def test_where_a_ghost_is_has_one_true_answer(lab: emqlab.Lab) -> None:
+    """An id without a row that no set holds is gone, and it would be in no set as well: that is not offered."""
+    for stage in (
+        widgets.side_by_side(lab, choice="ghost"),
+        widgets.expired_lease(lab, choice={"member": "ghost", "max_stalled": "2"}),
+    ):
+        offered = [one["options"] for one in stage.predict or () if one["about"].endswith("/place")]
+        assert len(offered) > 1
+        assert [options for options in offered if "gone" not in options or "no set" in options] == []
+
+
 def test_side_by_side_shows_the_files_that_ran(lab: emqlab.Lab) -> None:
     """The script and the verb of the claim, whatever it finds."""
     assert {name: one["name"] for name, one in widgets.side_by_side(lab).sources.items()} == {

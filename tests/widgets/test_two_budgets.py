@@ -41,6 +41,14 @@ def test_a_lost_lease_spends_the_one_budget_only(lab: emqlab.Lab) -> None:
     assert found.parted == (False,) * 5 + (True,)
 
 
+def test_what_is_spent_is_known_after_each_step(lab: emqlab.Lab) -> None:
+    """A failure counts, and kills, in the first of its two steps: what the promotion after it finds is no part."""
+    scripts, verbs = shown(lab, "claim lapse claim fail", 2).columns
+    alive = [(0, False), (1, False), (1, False), (1, False), (2, False)]
+    assert scripts.each == (*alive, (2, True), (2, True))
+    assert verbs.each == (*[(0, False)] * 5, (1, False), (1, False))
+
+
 def test_claims_alone_go_past_the_cap_and_kill_nobody(lab: emqlab.Lab) -> None:
     """The cap is looked at when a failure is reported, and a crash reports none."""
     found = shown(lab, history.HISTORIES["crashes"], 1)

@@ -23,12 +23,14 @@ LEFT, RIGHT, TOP, BOTTOM, LOW, HIGH = 116, 150, 38, 48, 14, 26
 class Spent:
     """One executor's budget: ``counter`` is what it caps, ``spent`` its value at first and after each move.
 
-    ``died`` is the move, counted from 1, after which the job was dead for the first time; None if it never was.
+    ``each`` is its value at first and after each step, and whether the job is dead then. ``died`` is the move,
+    counted from 1, after which the job was dead for the first time; None if it never was.
     """
 
     name: str
     title: str
     counter: str
+    each: tuple[tuple[int, bool], ...]
     spent: tuple[int, ...]
     died: int | None
 
@@ -56,21 +58,24 @@ def budgets(recording: Recording) -> Budgets:
         else:
             moves.append((NAMES.get(name, name), number))
     stops = [0, *(number for _, number in moves)]
-    columns, dead = [], []
+    columns: list[Spent] = []
     for executor, ms in zip(recording["executors"], moments(recording, whole=True), strict=True):
         counter = "attempts" if executor["kind"] == "script" else "failures"
-        is_dead = ["dead" in place(ms[at].state, recording["subject"]).split(" + ") for at in stops]
-        died = is_dead.index(True) if True in is_dead else None
-        spent = tuple(_count(recording, counter, ms[at]) for at in stops)
-        columns.append(Spent(executor["name"], executor["title"], counter, spent, died))
-        dead.append(is_dead)
-    parted = tuple(len(set(after)) > 1 for after in list(zip(*dead, strict=True))[1:])
+        each = tuple((_count(recording, counter, m), _is_dead(recording, m)) for m in ms)
+        died = next((move for move, at in enumerate(stops) if each[at][1]), None)
+        spent = tuple(each[at][0] for at in stops)
+        columns.append(Spent(executor["name"], executor["title"], counter, each, spent, died))
+    parted = tuple(len({one.each[at][1] for one in columns}) > 1 for at in stops[1:])
     return Budgets(tuple(moves), int(recording["cap"]), tuple(columns), parted)
 
 
 def _count(recording: Recording, counter: str, m: Moment) -> int:
     now = line(recording, f"row/{counter}", m).now
     return int(now) if now is not None and now.isdecimal() else 0
+
+
+def _is_dead(recording: Recording, m: Moment) -> bool:
+    return "dead" in place(m.state, recording["subject"]).split(" + ")
 
 
 def told(recording: Recording) -> list[tuple[str, list[str]]]:
@@ -158,7 +163,8 @@ def _ends(found: Budgets, x: int, unit: int, floor: int) -> list[str]:
         low = max(y, low + 30)
         one = found.columns[k]
         out.append(_text(x + 10, low, one.title, _colour(k), "start", "bold"))
-        out.append(_text(x + 10, low + 14, f"{one.counter} {one.spent[-1]}" + (", dead" if one.died else ""), INK))
+        spent, dead = one.each[-1]
+        out.append(_text(x + 10, low + 14, f"{one.counter} {spent}" + (", dead" if dead else ""), INK))
     return out
 
 

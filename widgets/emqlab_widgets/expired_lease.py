@@ -24,7 +24,8 @@ _LABELS = {
     "bad-counter": "a bad counter",
     "not-a-hash": "not a hash",
 }
-_PLACES = ("pending", "active", "dead", "no set", "gone")
+_NO_SET = "no set"
+_PLACES = ("pending", "active", "dead", _NO_SET, "gone")
 
 
 def expired_lease(lab: Lab | None = None, choice: Mapping[str, str] | None = None, predict: bool = True) -> Stage:
@@ -67,9 +68,9 @@ def _record(lab: Lab, picked: Choice) -> dict[str, Any]:
 
 
 def _questions(choice: Choice) -> list[Question]:
-    lane = ("g:blue:pending",) if choice["member"] == "lane" else ()
+    member = choice["member"]
+    places = (*_PLACES, "g:blue:pending") if member == "lane" else _PLACES
+    # An id without a row would be both in no set and gone.
+    offered = tuple(place for place in places if member != "ghost" or place != _NO_SET)
     columns = {"reap": "reap", "scripted": "the scripted sweep", "native": "EMQ.STALLED.CHECK"}
-    return [
-        Question(f"Where is the job after {told}?", f"{name}/place", (*_PLACES, *lane))
-        for name, told in columns.items()
-    ]
+    return [Question(f"Where is the job after {told}?", f"{name}/place", offered) for name, told in columns.items()]

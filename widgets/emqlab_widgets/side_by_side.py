@@ -20,7 +20,8 @@ LABELS = {
     "paused": "a paused queue",
     "full": "a counter that is full",
 }
-PLACES = ("pending", "active", "no set", "gone")
+NO_SET = "no set"
+PLACES = ("pending", "active", NO_SET, "gone")
 
 
 def side_by_side(lab: Lab | None = None, choice: str | None = None, predict: bool = True) -> Stage:
@@ -53,9 +54,10 @@ def _questions(choice: Choice) -> list[Question]:
     if choice["finds"] == "empty":
         return [Question("What does the verb answer?", "native/reply", ("[]", "nil", "0"))]
     if choice["finds"] == "ghost":
+        places = tuple(place for place in PLACES if place != NO_SET)  # an id without a row would be both
         return [
-            Question("Where is the ghost's id after the script?", "scripted/place", PLACES),
-            Question("And after the verb?", "native/place", PLACES),
+            Question("Where is the ghost's id after the script?", "scripted/place", places),
+            Question("And after the verb?", "native/place", places),
             Question("A job waits behind it. What does the script answer?", "scripted/reply", ("that job", "[]")),
         ]
     return [

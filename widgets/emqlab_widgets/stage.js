@@ -794,29 +794,34 @@ export function budgets(rec) {
     else moves.push([name === "advance" ? "lapse" : name, k + 1]);
   });
   const stops = [0, ...moves.map(([, end]) => end)], isDead = (m) => place(m.state, rec.subject).split(" + ").includes("dead");
-  const dead = all.map((ms) => stops.map((at) => isDead(ms[at])));
   const columns = rec.executors.map((ex, e) => {
-    const counter = ex.kind === "script" ? "attempts" : "failures", died = dead[e].indexOf(true);
-    const spent = stops.map((at) => { const { is } = line(rec, `row/${counter}`, all[e][at]); return /^\d+$/.test(is ?? "") ? +is : 0; });
-    return { name: ex.name, counter, spent, died: died < 0 ? null : died };
+    const counter = ex.kind === "script" ? "attempts" : "failures";
+    const each = all[e].map((m) => { const { is } = line(rec, `row/${counter}`, m); return [/^\d+$/.test(is ?? "") ? +is : 0, isDead(m)]; });
+    const died = stops.findIndex((at) => each[at][1]);
+    return { name: ex.name, counter, each, spent: stops.map((at) => each[at][0]), died: died < 0 ? null : died };
   });
-  return { moves, cap: +rec.cap, columns, parted: moves.map((_, k) => new Set(dead.map((d) => d[k + 1])).size > 1) };
+  return { moves, cap: +rec.cap, columns, parted: moves.map(([, at]) => unlike(columns, at)) };
 }
+/** Whether after a step the job is dead for one executor and not for another. */
+const unlike = (columns, at) => new Set(columns.map((c) => c.each[at][1])).size > 1;
 /** A column's cell after a move, in words. */
 const spentAt = ({ cap }, c, k) => `${c.counter} ${c.spent[k]} of ${cap}${c.died !== null && k >= c.died ? ", dead" : ""}`;
 
-/** Moves run right, one column each, from the stage's own left edge; a click goes to the end of a move. */
+/**
+ * Moves run right, one column each, from the stage's own left edge; a click goes to the end of a move. A move is filled
+ * from its first step on, with what has been spent by the step on show; what comes later is faded.
+ */
 function drawBudgets(svg, rec, found, i, left, W, go) {
   const { moves, cap, columns, parted } = found, wide = W - left > 520, right = wide ? 124 : 8;
   const most = Math.max(cap, ...columns.flatMap((c) => c.spent)), unit = Math.max(12, Math.min(24, Math.floor(144 / most)));
   const pitch = Math.min(96, (W - left - right) / Math.max(1, moves.length)), top = parted.includes(true) ? 34 : 16, floor = top + unit * most, flat = pitch >= 48;
   const H = floor + (flat ? 43 : 74), end = left + pitch * moves.length, x = (k) => left + pitch * k, y = (v) => floor - unit * v;
-  const reached = moves.filter(([, to]) => to <= i).length, here = i ? moves.findIndex(([, to]) => to >= i) : -1;
-  const later = (k) => (k >= reached ? "later" : "");
+  const here = i ? moves.findIndex(([, to]) => to >= i) : -1, faded = (yes) => (yes ? "later" : "");
+  const later = (k) => faded(k > here), apart = (k) => faded(k > here || (k === here && !unlike(columns, i)));
   let back = "", front = "";
   moves.forEach(([name], k) => {
-    if (parted[k]) back += `<rect class="both ${later(k)}" x="${x(k)}" y="${top - 28}" width="${pitch}" height="${floor - top + 28}"/>`;
-    if (parted[k] && !parted[k - 1]) front += `<text class="${later(k)}" x="${x(k) + pitch / 2}" y="${top - 14}" text-anchor="middle">≠</text>`;
+    if (parted[k]) back += `<rect class="both ${apart(k)}" x="${x(k)}" y="${top - 28}" width="${pitch}" height="${floor - top + 28}"/>`;
+    if (parted[k] && !parted[k - 1]) front += `<text class="${apart(k)}" x="${x(k) + pitch / 2}" y="${top - 14}" text-anchor="middle">≠</text>`;
     if (k === here) back += `<rect class="here" x="${x(k)}" y="${floor}" width="${pitch}" height="${H - floor}"/>`;
     const mid = x(k) + pitch / 2;
     front += `<text class="small ${later(k)}" text-anchor="middle" x="${mid}" y="${floor + 18}">${k + 1}</text>` +
@@ -831,15 +836,16 @@ function drawBudgets(svg, rec, found, i, left, W, go) {
   front += `<text text-anchor="end" x="${left - 8}" y="${y(cap) + 4}">max_attempts ${cap}</text>`;
   const crosses = columns.filter((c) => c.died !== null).map((c) => `${c.died}/${c.spent[c.died]}`), one = new Set(crosses).size < crosses.length;
   columns.forEach((c, e) => {
-    const way = (to) => `M${left} ${y(c.spent[0]) + 3 * e}${c.spent.slice(1, to + 1).map((v) => `V${y(v) + 3 * e}h${pitch}`).join("")}`;
-    back += `<path class="spent s${e} later" d="${way(moves.length)}"/><path class="spent s${e}" d="${way(reached)}"/>`;
+    const way = (after) => `M${left} ${y(c.spent[0]) + 3 * e}${after.map((v) => `V${y(v) + 3 * e}h${pitch}`).join("")}`;
+    const done = here < 0 ? [] : [...c.spent.slice(1, here + 1), c.each[i][0]];
+    back += `<path class="spent s${e} later" d="${way(c.spent.slice(1))}"/><path class="spent s${e}" d="${way(done)}"/>`;
     if (c.died === null) return;
     const cx = x(c.died) - pitch / 2 + (one ? 18 * e - 9 : 0), cy = y(c.spent[c.died]) + 3 * e;
-    front += `<g class="dead ${later(c.died - 1)}"><title>dead</title><circle cx="${cx}" cy="${cy}" r="8"/><text text-anchor="middle" x="${cx}" y="${cy + 4}">†</text></g>`;
+    front += `<g class="dead ${faded(!c.each[i][1])}"><title>dead</title><circle cx="${cx}" cy="${cy}" r="8"/><text text-anchor="middle" x="${cx}" y="${cy + 4}">†</text></g>`;
   });
   if (wide) columns.map((c, e) => [y(c.spent.at(-1)) + 3 * e, c, e]).sort((a, b) => a[0] - b[0]).reduce((low, [at, c, e]) => {
-    const ty = Math.max(at, low + 32);
-    front += `<text class="who s${e}" x="${end + 10}" y="${ty}">${esc(rec.executors[e].title)}</text><text class="small" x="${end + 10}" y="${ty + 14}">${c.counter} ${c.spent.at(-1)}${c.died === null ? "" : ", dead"}</text>`;
+    const ty = Math.max(at, low + 32), [spent, dead] = c.each[i];
+    front += `<text class="who s${e}" x="${end + 10}" y="${ty}">${esc(rec.executors[e].title)}</text><text class="small" x="${end + 10}" y="${ty + 14}">${c.counter} ${spent}${dead ? ", dead" : ""}</text>`;
     return ty;
   }, -100);
   svg.setAttribute("width", W); svg.setAttribute("height", H);
@@ -1126,6 +1132,7 @@ function render({ model, el }) {
   }
   /** What is said where nothing is declared: it may show on the way, and may not at the end. */
   function undeclared() {
+    if (!rec.steps.length) return "Nothing was sent.";
     const keys = [...rails(all).map((r) => `set/${r}`), ...fields(rec, all)], parts = (_, k) => keys.some((key) => differs(rec, all, key, k).includes(true));
     if (parts(null, all[0].length - 1)) return "They end differently, and no declared divergence says why.";
     return all[0].some(parts) ? "They differ on the way, and end with the same replies and keys." : "No declared divergence: both end with the same replies and keys.";

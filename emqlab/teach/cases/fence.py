@@ -20,6 +20,12 @@ from emqlab.teach.cases.steps import (
 
 #: What is presented, by a name for it -> the text that is sent, as it is.
 TOKENS: Mapping[str, str] = {"1": "1", "2": "2", "3": "3", "02": "02", "2-and-a-space": "2 ", "empty": ""}
+#: More of the kind, which an exercise tries: numbers in other ways to write them, and numbers farther off.
+ODD: Mapping[str, str] = {
+    **{text: text for text in ("0x2", "2.0", "2e0", "+2", "-2", "0", "4", "7", "12", "22", "102", "1000002")},
+    str(2**53 + 2): str(2**53 + 2),
+    "a-space-and-2": " 2",
+}
 #: The one of them that is current.
 CURRENT = "2"
 
@@ -50,14 +56,14 @@ _ANSWERED = {"fail": (9,), "extend": (8,), "extends": (8,)}
 
 
 def fence(verb: str, token: str, held: str = "leased") -> CaseJson:
-    """``token`` (of ``TOKENS``) presented to a ``verb`` of ``READERS``, on a row of ``ROWS``. Raises KeyError."""
+    """``token`` (of ``TOKENS`` or ``ODD``) shown to a ``verb`` of ``READERS`` on a row of ``ROWS``. Raises KeyError."""
     about, given = ROWS[held]
     answered = _ANSWERED.get(verb, ()) if (held, token) == ("leased", CURRENT) else ()
     return case(
         f"fence/{verb}/{token}/{held}",
         f"{about}; {verb} is shown {token.replace('-', ' ')}",
         [*given],
-        [READERS[verb](TOKENS[token])],
+        [READERS[verb]({**TOKENS, **ODD}[token])],
         *((21,) if verb == "requeue" else answered),
     )
 

@@ -71,7 +71,9 @@ LEDGER: Mapping[str, CaseJson] = {
         _marked("scheduled", "schedule", "@now-1000", *THIS),
         [promote()],
     ),
-    "stalled_check": case("ledger/stalled_check", "a lease of this epoch ran out", _RUN_OUT, [sweep(5)]),
+    "stalled_check": case(
+        "ledger/stalled_check", "a lease of this epoch ran out; four stalls are forgiven", _RUN_OUT, [sweep(5)]
+    ),
     "reap": case("ledger/reap", "a lease of this epoch ran out", _RUN_OUT, [REAP], 20),
     "reprocess": case(
         "ledger/reprocess", "a dead letter that somebody revives", _marked("dead", "dead", "0", *THIS), [reprocess()]

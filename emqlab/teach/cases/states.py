@@ -66,9 +66,9 @@ TRANSITION: Mapping[str, CaseJson] = {
     ),
     "sweep": case(
         "transition/sweep",
-        "a lease of this epoch that ran out four seconds ago",
+        "a lease of this epoch that ran out four seconds ago; one stall is forgiven",
         leased(1, "lease_epoch", "@run_id", until="@now-4000"),
-        [sweep(3)],
+        [sweep(2)],
     ),
     "reprocess": case(
         "transition/reprocess",

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
 from typing import Any
 
 from emqlab.lab import Lab
 from emqlab.observe.moments import command_text, reply_text
-from emqlab.observe.run import Run
-from emqlab.replies import ErrorReply
 from emqlab.teach import plan
-from emqlab.teach.altered import (
-    Copy,
-    altered,
-    happy_path,
-    hunt,
-    hunt_told,
-    named,
-    opened,
-    told_of,
-)
-from emqlab.teach.answers import kind, no, run_of, yes
-from emqlab.teach.cases.fence import CURRENT, READERS, TOKENS, fence
+from emqlab.teach.answers import kind, no, yes
+from emqlab.teach.exercises.broken import broken, unfit
 from emqlab.teach.exercises.exercise import Exercise
 from emqlab.teach.exercises.two_lines import two_lines
 from emqlab.teach.verdict import Verdict
@@ -35,7 +22,7 @@ Frames = Mapping[str, Mapping[str, Any]]
 
 
 def still_completes(lab: Lab, answer: Any) -> Verdict:
-    """A plan in which A outstays its lease, is swept, B tries to claim, and A completes all the same."""
+    """A plan in which A outstays its lease, the job is swept, B tries to claim, and A completes all the same."""
     if not isinstance(answer, str):
         return no(f"The answer is a plan, a text such as A-claims@0 A-stalls@1 sweep@8, not {kind(answer)}.")
     try:
@@ -54,7 +41,8 @@ def still_completes(lab: Lab, answer: Any) -> Verdict:
         or _out_of_order(events, at)
         or _not_taken_back(told, columns)
         or yes(
-            "A was silent for longer than its lease, and swept, and B came too early: A completed, on both executors."
+            "A was silent for longer than its lease, the job was swept, and B came too early: A completed, on both "
+            "executors."
         )
     )
 
@@ -129,73 +117,6 @@ def _not_taken_back(told: dict[str, Any], columns: Mapping[str, Frames]) -> Verd
     return None
 
 
-# ---------------------------------------------------------------- 02-3: break it, and be caught
-
-
-def broken(lab: Lab, answer: Any) -> Verdict:
-    """A copy that takes a token it should refuse, is sound on the happy path, and is seen by the instrument."""
-    copy = altered(answer)
-    if isinstance(copy, Verdict):
-        return copy
-    verbs = [verb for verb in READERS if verb in copy.verbs]
-    if not verbs:
-        readers = "complete, fail (retry.lua), delay, requeue, extend and extends"
-        return no(f"{copy.file} reads no token, so there is no fence in it; the verbs with one are {readers}.")
-    with opened(copy) as changed:
-        strayed = happy_path(lab, changed, copy)
-        if strayed is not None:
-            return strayed
-        passed, refused, tried = _let_through(lab, changed, copy, verbs)
-    if passed is None:
-        assert refused is not None
-        why = (
-            f"The happy path holds, and so does the fence, as far as it was tried: of {len(tried)} tokens that are not "
-            f"the current one ({', '.join(tried)}) none gets past your {copy.file}."
-        )
-        return told_of(lab, refused, why, "an answer")
-    found = hunt(copy)
-    through = f"Token {passed} gets past your {copy.file}, on a row whose attempts is {CURRENT}."
-    if found.trial is None:
-        return no(f"{through} {hunt_told(found)} Break it so that it shows more often.", field="instrument")
-    return yes(f"{through} {hunt_told(found)}")
-
-
-def _let_through(
-    lab: Lab, changed: Lab, copy: Copy, verbs: list[str]
-) -> tuple[str | None, Run | None, tuple[str, ...]]:
-    """The first token that the lab's own text refuses and the copy answers; the first run in which it did not.
-
-    And every token that the copy was shown.
-    """
-    first: Run | None = None
-    tried: dict[str, None] = {}
-    for verb, name in product(verbs, TOKENS):
-        case = fence(verb, name)
-        if name == CURRENT or _answered(run_of(lab, case, copy.executor)):
-            continue
-        run = run_of(changed, case, copy.executor)
-        tried[_shown(name)] = None
-        if _answered(run):
-            return _shown(name), run, (*tried,)
-        first = first or run
-    return None, first, (*tried,)
-
-
-def _answered(run: Run) -> bool:
-    """Whether the token was taken: no error, and no list of ids that were not extended."""
-    (reply,) = run.replies
-    return not isinstance(reply, ErrorReply) and not (isinstance(reply, list) and reply)
-
-
-def _shown(name: str) -> str:
-    return name if TOKENS[name] == name else f'"{TOKENS[name]}"'
-
-
-def _unfit(answer: Any) -> Verdict | None:
-    found = named(answer)
-    return found if isinstance(found, Verdict) else None
-
-
 #: By their names: the dive's number and the exercise's.
 EXERCISES: dict[str, Exercise] = {
     "02-1": Exercise(
@@ -229,6 +150,6 @@ EXERCISES: dict[str, Exercise] = {
         ),
         code=True,
         file=True,
-        unfit=_unfit,
+        unfit=unfit,
     ),
 }

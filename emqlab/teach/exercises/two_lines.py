@@ -15,11 +15,15 @@ from emqlab.teach.verdict import Verdict
 
 #: The script, and a token that is stale where ``attempts`` is 2.
 FILE, STALE = "complete.lua", "1"
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _LOCAL = re.compile(r"(\s*local \w+ = ).*")
 
 
 def two_lines(lab: Lab, answer: Any) -> Verdict:
-    """Two lines of ``complete.lua``, by number or as texts: with either out of action a stale token gets through."""
+    """Two lines of ``complete.lua``, by number or text: with either out of action a stale token gets through.
+
+    A text is a whole line, or a part that only one line has.
+    """
     lines = own_text(FILE).splitlines()
     found = _numbers(answer, lines)
     if isinstance(found, Verdict):
@@ -41,20 +45,30 @@ def _numbers(answer: Any, lines: list[str]) -> list[int] | Verdict:
     given = list(islice(answer, len(lines) + 1))  # an endless one is no answer either
     found: list[int] = []
     for each in given:
-        told = each.strip() if isinstance(each, str) else each
-        at = [number for number, line in enumerate(lines, 1) if line.strip() == told]
-        if isinstance(each, str) and len(at) != 1:
-            many = "no line like" if not at else f"{len(at)} lines like"
-            return no(f"{FILE} has {many} {told[:60]!r}; give the line's number.", field=FILE)
-        if not isinstance(each, str) and (isinstance(each, bool) or not isinstance(each, int)):
+        if isinstance(each, bool) or not isinstance(each, int | str):
             return no(f"A line is a number or its text, not {kind(each)}.", field=FILE)
-        if isinstance(each, int) and not 1 <= each <= len(lines):
-            return no(f"{FILE} has the lines 1 to {len(lines)}, and no line {each}.", field=FILE)
-        found += at if isinstance(each, str) else [each]
+        at = _places(each, lines) if isinstance(each, str) else [each]
+        if len(at) != 1:
+            many = "no line like" if not at else f"{len(at)} lines like"
+            return no(f"{FILE} has {many} {str(each).strip()[:60]!r}; give the line's number.", field=FILE)
+        if not 1 <= at[0] <= len(lines):
+            return no(f"{FILE} has the lines 1 to {len(lines)}, and no line {at[0]}.", field=FILE)
+        found += at
     if len(set(found)) != 2 or len(found) != 2:
         got = f"{len(set(found))} line{'s' if len(set(found)) != 1 else ''}"
         return no(f"Two lines are asked for, and this is {got}.", field=FILE, expected="2 lines", got=got)
     return found
+
+
+def _places(told: str, lines: list[str]) -> list[int]:
+    """The numbers of the lines that a text may stand for: a whole line, a number as a text, or a part of lines."""
+    told = told.strip()
+    whole = [number for number, line in enumerate(lines, 1) if line.strip() == told]
+    if whole:
+        return whole
+    if _NUMBER.fullmatch(told):
+        return [int(told)]
+    return [number for number, line in enumerate(lines, 1) if told in line]
 
 
 def _blinded(lines: list[str], number: int) -> Iterator[tuple[str, str]]:
