@@ -21,6 +21,7 @@ READ, GONE, COMPARED = (
     for part in ("'HGET', row, 'attempts'", "if not attempts", TEST)
 )
 STALE = "EMQSTALE complete token mismatch"
+REFUSED = f"return redis.error_reply('{STALE}')"
 COMPLETE = f"EVALSHA complete.lua 2 active job:{JOB} {JOB}"
 
 
@@ -120,8 +121,10 @@ WRONG = [
     ("02-2", (READ, GONE, COMPARED), "", FILE, "2 lines", "3 lines"),
     # Turned round; the fence whole; only its text altered.
     ("02-3", copy(FILE, TEST, "attempts == token"), f"{COMPLETE} 1 base", "reply", "1", STALE),
-    ("02-3", copy(FILE, TEST, "token ~= attempts"), f"{COMPLETE} 1 base", "reply", "an answer", STALE),
-    ("02-3", copy(FILE, STALE, "EMQSTALE go away"), f"{COMPLETE} 1 base", "reply", "an answer", "EMQSTALE go away"),
+    ("02-3", copy(FILE, TEST, "token ~= attempts"), f"{COMPLETE} 1 base", "reply", "a token taken", STALE),
+    ("02-3", copy(FILE, STALE, "EMQSTALE go away"), f"{COMPLETE} 1 base", "reply", "a token taken", "EMQSTALE go away"),
+    # Refused in another form: it is answered, and nothing is done.
+    ("02-3", copy(FILE, REFUSED, "return 0"), f"{COMPLETE} 1 base", "reply", "a token taken", "0"),
 ]
 
 
@@ -189,6 +192,8 @@ def test_a_fence_that_holds_is_told_with_what_was_tried(lab: emqlab.Lab, monkeyp
     for file, old, new in (
         (FILE, TEST, "token ~= attempts"),
         (FILE, STALE, "EMQSTALE go away"),
+        (FILE, REFUSED, "return 0"),
+        (FILE, REFUSED, "return {}"),
         ("extend_locks.lua", "'attempts') == token", "'attempts') == token and true"),
     ):
         assert EXERCISES["02-3"].judge(lab, copy(file, old, new)).sentence == (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -56,7 +56,7 @@ def broken(lab: Lab, answer: Any) -> Verdict:
         f"the current one ({', '.join(tried)}) none gets past your {copy.file} on a row whose attempts is {CURRENT}, "
         f"and the instrument saw none get past it in {cases(found.tried)}."
     )
-    return told_of(lab, refused, why, "an answer")
+    return told_of(lab, refused, why, "a token taken")
 
 
 def _judged(copy: Copy, passed: Passed, found: Hunt) -> Verdict:
@@ -78,20 +78,21 @@ def _let_through(
     tried: dict[str, None] = {}
     for verb, (name, text) in product(verbs, {**TOKENS, **ODD}.items()):
         case = fence(verb, name)
-        if name == CURRENT or _answered(run_of(lab, case, copy.executor)):
+        if name == CURRENT or _taken(run_of(lab, case, copy.executor)):
             continue
         run = run_of(changed, case, copy.executor)
         tried[_shown(text)] = None
-        if _answered(run):
+        if _taken(run):
             return Passed(_shown(text), CURRENT), run, (*tried,)
         first = first or run
     return None, first, (*tried,)
 
 
-def _answered(run: Run) -> bool:
-    """Whether the token was taken: no error, and no list of ids that were not extended."""
+def _taken(run: Run) -> bool:
+    """Whether the token was taken: something was written, no error answered, and no id listed as not extended."""
     (reply,) = run.replies
-    return not isinstance(reply, ErrorReply) and not (isinstance(reply, list) and reply)
+    refused = isinstance(reply, ErrorReply) or (isinstance(reply, list) and reply)
+    return not refused and run.after != run.before
 
 
 def _shown(text: str) -> str:
@@ -122,6 +123,8 @@ def _past(ran: Ran, copy: Copy) -> list[Passed]:
     if ran.trial.laid_out or copy.executor not in ran.outcomes:
         return []  # what such a call sends is not what its values say
     voice = told(ran.trial, copy.executor)
+    if _queues(ran.outcomes[copy.executor].keys) == _queues(voice.after[-1]):
+        return []  # it answers what it should not, and does nothing
     calls = [step for step in ran.trial.steps if isinstance(step, Do)]
     for call, held, want, got in zip(
         calls, voice.before, voice.replies, ran.outcomes[copy.executor].replies, strict=True
@@ -153,6 +156,13 @@ def _attempts(held: dict[bytes, Held], job: bytes) -> bytes | None:
 
     row = held.get(BASE + b"job:" + job)
     return row.get(b"attempts") if isinstance(row, dict) else None  # type: ignore[return-value]
+
+
+def _queues(held: Mapping[bytes, Held]) -> dict[bytes, Held]:
+    """What is the queue's own."""
+    from emqlab.parity.trials.trial import BASE
+
+    return {name: value for name, value in held.items() if name.startswith(BASE)}
 
 
 def _told(text: bytes) -> str:
