@@ -63,6 +63,8 @@ def named(answer: Any) -> tuple[str, str] | Verdict:
         got = f"{len(answer)} files" if isinstance(answer, dict) else kind(answer)
         return no(f'The answer is one file and its text, {{"complete.lua": text}}, not {got}.')
     ((file, text),) = answer.items()
+    if not isinstance(file, str):
+        return no(f"The file is a name such as complete.lua, not {kind(file)}.")
     if not isinstance(text, str):
         return no(f"The text of {file} is a str, not {kind(text)}.")
     try:

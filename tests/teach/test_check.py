@@ -11,7 +11,7 @@ from emqlab.teach.cases import JOB, advance, claim, complete, delay, enqueue, fa
 from emqlab.teach.cases.exits import WITH_A_PAST
 from emqlab.teach.exercises.dive01 import DRAWN, LOST
 from emqlab.teach.limits import TooLong, limited
-from tests.teach.mute import Mute, mutely
+from tests.teach.mute import Leaver, Mute, mutely
 
 ROW = f"job:{JOB}"
 
@@ -198,6 +198,7 @@ def test_what_is_no_answer_gets_a_sentence(exercise: Any, answer: Any, part: str
 @pytest.mark.parametrize(
     ("exercise", "answer", "part"),
     [
+        (Leaver(), 1, "There is no exercise <Leaver that can't be shown>; they are 00-1, "),
         (Mute(), 1, "There is no exercise <Mute that can't be shown>; they are 00-1, "),
         ("00-1", Mute(), "not a Mute."),
         ("00-1", case(enqueue(), Mute()), "mine: step 2: "),  # type: ignore[arg-type]
@@ -208,6 +209,7 @@ def test_what_is_no_answer_gets_a_sentence(exercise: Any, answer: Any, part: str
         ("02-1", Mute(), "not a Mute."),
         ("02-2", (Mute(), 3), "not a Mute."),
         ("02-3", {"complete.lua": Mute()}, "The text of complete.lua is a str, not a Mute."),
+        ("02-3", {Mute(): "return 1"}, "The file is a name such as complete.lua, not a Mute."),
         ("03-1", dict.fromkeys(WITH_A_PAST, (Mute(), None, None)), "not <Mute that can't be shown>."),
         (
             "03-1",
@@ -216,6 +218,7 @@ def test_what_is_no_answer_gets_a_sentence(exercise: Any, answer: Any, part: str
         ),
         ("04-1", dict.fromkeys("abc", Mute()), "can't be shown>\" is no number of a divergence"),
         ("04-2", Mute(), "not a Mute."),
+        ("04-3", {Mute(): 1}, "not one with <Mute that can't be shown>."),
         ("04-3", {"file": Mute(), "text": "", "case": case()}, "The file is a name such as claim.lua, not a Mute."),
         ("05-1", {Mute(): 1}, "not a dict with <Mute that can't be shown>."),
         ("05-1", {"moves": "claim fail", "max_attempts": Mute()}, "max_attempts is a whole number, not a Mute."),

@@ -64,7 +64,7 @@ def which(lab: Lab, answer: Any) -> Verdict:
         wrong = _riddle(lab, name, parse_case(riddle), given)
         if wrong is not None:
             return wrong
-    if strange := [str(name) for name in answer if name not in RIDDLES]:
+    if strange := [as_text(name, str) for name in answer if name not in RIDDLES]:
         return no(f"The cases are {', '.join(RIDDLES)}; there is no {', '.join(strange)}.")
     return yes("Each case shows just what you said, when it is run.")
 

@@ -10,7 +10,7 @@ from emqlab.observe.case import Case
 from emqlab.teach.altered import altered, first_difference, happy_path, hunt, named, opened
 from emqlab.teach.answers import kind, no, read_case, run_of, sent, verb_steps, yes
 from emqlab.teach.hunting import cases
-from emqlab.teach.verdict import Verdict
+from emqlab.teach.verdict import Verdict, as_text
 
 #: How many cases the instrument tries at the most, to tell whether there is something to be seen at all.
 TRIED = 200
@@ -60,7 +60,11 @@ def _parts(answer: Any) -> tuple[str, str, Case] | Verdict:
 
 
 def _keys(answer: Any) -> str:
-    return f"one with {', '.join(map(str, answer)) or 'nothing'}" if isinstance(answer, dict) else kind(answer)
+    return (
+        f"one with {', '.join(as_text(name, str) for name in answer) or 'nothing'}"
+        if isinstance(answer, dict)
+        else kind(answer)
+    )
 
 
 def unfit(answer: Any) -> Verdict | None:
