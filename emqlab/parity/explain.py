@@ -39,10 +39,20 @@ _OF_VERB = {
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What a case's ``differs`` must name, and all that it may name."""
+    """What a case's ``differs`` must name, and all that it may name.
+
+    ``left`` are the numbers of the native fields in which the rows still differ at the end, also where a refusal's
+    number may stand alone: whoever shows that end to a reader names them too.
+    """
 
     certain: frozenset[int]
     possible: frozenset[int]
+    left: frozenset[int] = _NONE
+
+    @property
+    def seen(self) -> frozenset[int]:
+        """What must be named, and what the end shows besides."""
+        return self.certain | self.left
 
 
 def explained(case: Case, now_ms: int, run_id: bytes, *, elapsed_ms: int = 0) -> Explained | None:
@@ -62,6 +72,7 @@ def explained(case: Case, now_ms: int, run_id: bytes, *, elapsed_ms: int = 0) ->
     return Explained(
         frozenset.intersection(*(one.certain for one in found)),
         frozenset.union(*(one.possible for one in found)),
+        frozenset.intersection(*(one.left for one in found)),
     )
 
 
@@ -128,7 +139,7 @@ class _Followed:
             self._pass(between_ms)
         if not self.refused:
             self.named.update(number for mark, number in self.marks.items() if self._marked(mark))
-        return Explained(frozenset(self.named), frozenset(self.possible))
+        return Explained(frozenset(self.named), frozenset(self.possible), frozenset(self._left()))
 
     def _alone(self, step: Step, verb: str) -> Explained:
         """The only verb step, and nothing after it: what one call shows is what the case shows."""
@@ -187,6 +198,16 @@ class _Followed:
             for name in _MARKS:
                 if self._marked((row, name)):
                     yield row, name
+
+    def _left(self) -> Iterator[int]:
+        """The number of each mark that a native row bears at the end and the script's, or what is in its place, not."""
+        for key, theirs in self.native.keys.items():
+            ours = self.scripted.keys.get(key)
+            for name, number in _MARKS.items() if type(theirs) is dict else ():
+                held = theirs.get(name)
+                parted = held is not None and held != (ours.get(name) if type(ours) is dict else None)
+                if parted and number in self.possible:
+                    yield number
 
     def _marked(self, mark: tuple[bytes, bytes]) -> bool:
         row, name = mark
