@@ -16,7 +16,7 @@ from emqlab.parity.raw import NotFollowed, apply
 from emqlab.transitions import LANES_AND_FLOWS
 
 #: Fields that only native verbs write, with the number that says so: they part the rows and little else.
-_MARKS = {b"lease_epoch": 8, b"failures": 9}
+MARKS = {b"lease_epoch": 8, b"failures": 9}
 _NONE = frozenset[int]()
 #: Verb -> the numbers that it may show at all (SPEC 6), for a case that is not followed. 25 is cut off, never listed.
 _OF_VERB = {
@@ -163,7 +163,7 @@ class _Followed:
             self.named |= numbers if len(numbers) == 1 else _NONE
         if together:
             made = set(self._all_marks()) - marked
-            self.marks.update({mark: _MARKS[mark[1]] for mark in made if _MARKS[mark[1]] in both})
+            self.marks.update({mark: MARKS[mark[1]] for mark in made if MARKS[mark[1]] in both})
 
     def _seen(self, world: World, step: Step, verb: str) -> tuple[frozenset[int], frozenset[int]]:
         call = (world, self.case.queue, verb, step.values)
@@ -195,7 +195,7 @@ class _Followed:
     def _all_marks(self) -> Iterator[tuple[bytes, bytes]]:
         """Row and field of each mark in which the worlds differ."""
         for row in self.native.keys:
-            for name in _MARKS:
+            for name in MARKS:
                 if self._marked((row, name)):
                     yield row, name
 
@@ -203,7 +203,9 @@ class _Followed:
         """The number of each mark that a native row bears at the end and the script's, or what is in its place, not."""
         for key, theirs in self.native.keys.items():
             ours = self.scripted.keys.get(key)
-            for name, number in _MARKS.items() if type(theirs) is dict else ():
+            if type(theirs) is not dict:
+                continue
+            for name, number in MARKS.items():
                 held = theirs.get(name)
                 parted = held is not None and held != (ours.get(name) if type(ours) is dict else None)
                 if parted and number in self.possible:
@@ -222,10 +224,10 @@ def _another(run_id: bytes) -> bytes:
 
 def _bare(held: Held) -> Held:
     """A hash without the marks, anything else as it is."""
-    if type(held) is not dict or _MARKS.keys().isdisjoint(held):
+    if type(held) is not dict or MARKS.keys().isdisjoint(held):
         return held
     row = cast("dict[bytes, bytes]", held)
-    return {name: value for name, value in row.items() if name not in _MARKS}
+    return {name: value for name, value in row.items() if name not in MARKS}
 
 
 def _is_refusal(reply: Reply) -> bool:
