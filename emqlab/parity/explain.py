@@ -16,7 +16,7 @@ from emqlab.parity.raw import NotFollowed, apply
 from emqlab.transitions import LANES_AND_FLOWS
 
 #: Fields that only native verbs write, with the number that says so: they part the rows and little else.
-_MARKS = {b"lease_epoch": 8, b"failures": 9}
+MARKS = {b"lease_epoch": 8, b"failures": 9}
 _NONE = frozenset[int]()
 #: Verb -> the numbers that it may show at all (SPEC 6), for a case that is not followed. 25 is cut off, never listed.
 _OF_VERB = {
@@ -39,10 +39,20 @@ _OF_VERB = {
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What a case's ``differs`` must name, and all that it may name."""
+    """What a case's ``differs`` must name, and all that it may name.
+
+    ``left`` are the numbers of the native fields in which the rows still differ at the end, also where a refusal's
+    number may stand alone: whoever shows that end to a reader names them too.
+    """
 
     certain: frozenset[int]
     possible: frozenset[int]
+    left: frozenset[int] = _NONE
+
+    @property
+    def seen(self) -> frozenset[int]:
+        """What must be named, and what the end shows besides."""
+        return self.certain | self.left
 
 
 def explained(case: Case, now_ms: int, run_id: bytes, *, elapsed_ms: int = 0) -> Explained | None:
@@ -62,6 +72,7 @@ def explained(case: Case, now_ms: int, run_id: bytes, *, elapsed_ms: int = 0) ->
     return Explained(
         frozenset.intersection(*(one.certain for one in found)),
         frozenset.union(*(one.possible for one in found)),
+        frozenset.intersection(*(one.left for one in found)),
     )
 
 
@@ -128,7 +139,7 @@ class _Followed:
             self._pass(between_ms)
         if not self.refused:
             self.named.update(number for mark, number in self.marks.items() if self._marked(mark))
-        return Explained(frozenset(self.named), frozenset(self.possible))
+        return Explained(frozenset(self.named), frozenset(self.possible), frozenset(self._left()))
 
     def _alone(self, step: Step, verb: str) -> Explained:
         """The only verb step, and nothing after it: what one call shows is what the case shows."""
@@ -152,7 +163,7 @@ class _Followed:
             self.named |= numbers if len(numbers) == 1 else _NONE
         if together:
             made = set(self._all_marks()) - marked
-            self.marks.update({mark: _MARKS[mark[1]] for mark in made if _MARKS[mark[1]] in both})
+            self.marks.update({mark: MARKS[mark[1]] for mark in made if MARKS[mark[1]] in both})
 
     def _seen(self, world: World, step: Step, verb: str) -> tuple[frozenset[int], frozenset[int]]:
         call = (world, self.case.queue, verb, step.values)
@@ -184,9 +195,21 @@ class _Followed:
     def _all_marks(self) -> Iterator[tuple[bytes, bytes]]:
         """Row and field of each mark in which the worlds differ."""
         for row in self.native.keys:
-            for name in _MARKS:
+            for name in MARKS:
                 if self._marked((row, name)):
                     yield row, name
+
+    def _left(self) -> Iterator[int]:
+        """The number of each mark that a native row bears at the end and the script's, or what is in its place, not."""
+        for key, theirs in self.native.keys.items():
+            ours = self.scripted.keys.get(key)
+            if type(theirs) is not dict:
+                continue
+            for name, number in MARKS.items():
+                held = theirs.get(name)
+                parted = held is not None and held != (ours.get(name) if type(ours) is dict else None)
+                if parted and number in self.possible:
+                    yield number
 
     def _marked(self, mark: tuple[bytes, bytes]) -> bool:
         row, name = mark
@@ -201,10 +224,10 @@ def _another(run_id: bytes) -> bytes:
 
 def _bare(held: Held) -> Held:
     """A hash without the marks, anything else as it is."""
-    if type(held) is not dict or _MARKS.keys().isdisjoint(held):
+    if type(held) is not dict or MARKS.keys().isdisjoint(held):
         return held
     row = cast("dict[bytes, bytes]", held)
-    return {name: value for name, value in row.items() if name not in _MARKS}
+    return {name: value for name, value in row.items() if name not in MARKS}
 
 
 def _is_refusal(reply: Reply) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,6 +16,7 @@ from emqlab.observe.snapshot import Snapshot
 from emqlab.observe.state import SETS
 from emqlab.replies import ErrorReply, NotSent, reply_json
 from emqlab.teach.empty_claims import empty_claim
+from emqlab.teach.no_case import YOURS, plainly
 from emqlab.teach.verdict import NotRun, Verdict
 from emqlab.transitions import LANES_AND_FLOWS
 
@@ -40,9 +40,9 @@ def read_case(answer: Any, *, what: str = "The answer", parts: str = "name, queu
     if not isinstance(answer, dict):
         return no(f"{what} is a case, a dict with {parts}, not {kind(answer)}.")
     try:
-        case = parse_case(answer, "your case")
+        case = parse_case(answer, YOURS)
     except BadCase as error:
-        return no(f"This is no case yet. {_from_one(str(error))}")
+        return no(f"This is no case yet: {plainly(str(error), answer)}.")
     if not case.verbs:
         return no("The case has no step yet: when is where the verbs go.", field="when", expected="steps", got="none")
     many = len(case.given) + len(case.when)
@@ -105,11 +105,6 @@ def _by_hand(case: Case) -> Verdict | None:
                 got=step.verb,
             )
     return None
-
-
-def _from_one(sentence: str) -> str:
-    """Steps as a reader counts them: ``when[2].token`` is step 3, token."""
-    return re.sub(r"when\[(\d+)\]\.?", lambda at: f"step {int(at[1]) + 1}, ", sentence).replace(", :", ":")
 
 
 def judged(lab: Lab, answer: Any, look: Callable[[Case, list[Run]], Verdict], *, strict: bool = False) -> Verdict:
@@ -209,11 +204,35 @@ def newest(jobs: Mapping[str, Mapping[str, str]], field: str) -> str:
 
 def missing(run: Run, field: str, expected: str, got: str, why: str = "") -> Verdict:
     """What an executor's run ended with, and the command that made it so: the last one to write the field."""
+    sentence = f"{on(run)} {why or f'{field} ends as {got}, and {expected} is wanted'}."
+    return no(sentence, command=written(run, field), field=field, expected=expected, got=got)
+
+
+def on(run: Run) -> str:
+    """The beginning of a sentence about one executor's run; ``wrong_on`` changes it where it is true of both."""
+    return f"On the {run.executor} executor"
+
+
+def wrong_on(runs: Sequence[Run], look: Callable[[Run], Verdict | None]) -> Verdict | None:
+    """What ``look`` says of the first run that it has something to say of; None when all are as they should be.
+
+    Where it says the same of every run, the sentence begins so.
+    """
+    told = [look(run) for run in runs]
+    found = [
+        replace(one, command="", sentence=one.sentence.removeprefix(on(run))) if one else None
+        for one, run in zip(told, runs, strict=True)
+    ]
+    first = next((one for one in told if one is not None), None)
+    if first is None or found != found[:1] * len(runs):
+        return first
+    return replace(first, sentence=first.sentence.replace(on(runs[0]), "On both executors", 1))
+
+
+def written(run: Run, field: str) -> str:
+    """The last command of a run that wrote a field of a row, or deleted one; else its last call."""
     writers = [one.command for one in writes_of(run) if _writes(one.command, field)]
-    last = verb_steps(run)[-1]
-    command = _plain(writers[-1], run) if writers else sent(last, run)
-    sentence = f"On the {run.executor} executor {why or f'{field} ends as {got}, and {expected} is wanted'}."
-    return no(sentence, command=command, field=field, expected=expected, got=got)
+    return _plain(writers[-1], run) if writers else sent(verb_steps(run)[-1], run)
 
 
 def _writes(command: tuple[bytes, ...], field: str) -> bool:
@@ -247,7 +266,7 @@ def kind(value: Any) -> str:
 
 def elsewhere(run: Run, expected: str, got: str) -> Verdict:
     """The row says one thing and the sets another: possible where a script goes ahead."""
-    why = f"On the {run.executor} executor the row is right, but the id is in {got}; {expected} is wanted."
+    why = f"{on(run)} the row is right, but the id is in {got}; {expected} is wanted."
     return no(why, command=sent(verb_steps(run)[-1], run), field="set", expected=expected, got=got)
 
 

@@ -54,7 +54,7 @@ Expired lease        | 05 | A lease whose deadline is not after now. Nothing hap
 Extend               | 03 | The verb by which a holder moves its deadline further off. The token stays what it is; `extends` does it for many jobs at once.
 Fail                 | 01 | The verb by which a holder says that it did not work out: on to `schedule` for another try, or to `dead` when the budget is spent.
 Failures             | 05 | The row's count of reported failures, which the native FAIL raises and compares with `max_attempts`. No script looks at it.
-Fence                | 02 | The check that lets a verb through only if the token shown is, byte for byte, what `attempts` says. (The native verbs' look at the wire version goes by the same name in a trace.)
+Fence                | 02 | The check that lets a verb through only if the token shown is, byte for byte, what `attempts` says. (`EMQFENCE`, with which a native verb refuses another wire version, has nothing to do with tokens.)
 Fencing token        | 02 | The number that a claim hands out with the job, and that its worker must show. A later claim hands out a greater one, and the earlier one opens nothing any more.
 Field                | 00 | One entry of a row, with a name and a text: `state`, `attempts`, `payload` and so on.
 Flat job             | 00 | A job with neither a group nor a parent. The native verbs serve only these.

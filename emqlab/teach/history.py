@@ -141,11 +141,11 @@ def _case(lab: "Lab", moves: Sequence[str], max_attempts: int, when: list[cases.
 
 
 def _differs(lab: "Lab", source: dict[str, Any]) -> list[int]:
-    """The declared divergences that a case must name, or else may: the third voice says which."""
+    """The declared divergences that a case must name and its end shows, or else may: the third voice says which."""
     from emqlab.parity.explain import explained  # the model is much to load, and only a case needs it
 
     case = parse_case(source)
     seen = explained(case, lab.now_ms(), lab.run_id.encode())
     if seen is None:
         raise AssertionError(f"{case.name} holds a step that nobody follows")
-    return sorted(seen.certain or seen.possible)
+    return sorted(seen.seen if seen.certain else seen.possible)

@@ -45,7 +45,8 @@ class Catch:
     """A defect that was caught: ``after`` how many cases, and the smallest case found that shows it, as recorded.
 
     ``file`` is the one that was changed, ``text`` all of it, ``changed`` the lines before and after the change, with
-    the number of the first. The recording's columns are ``changed``, ``scripted`` and ``native``.
+    the number of the first. The recording's columns are ``changed``, ``scripted`` and ``native``; its ``change`` has
+    the same lines, ``was`` and ``is``.
     """
 
     file: str
@@ -106,8 +107,10 @@ def _caught(sources: Sources, file: str, lab: Lab, hunting: Callable[..., Hunt],
                 Column("native", "native"),
             ],
             titles={"changed": f"{file}, changed", **_titles(small.verb)},
-            about=_told(file, changed, seen.tried),
+            about=f"{file}, line {changed[0]}, was changed. "
+            f"Caught after {cases(seen.tried)}; this is the smallest found that shows it.",
         )
+        made["change"] = {"was": changed[1], "is": changed[2]}
         return Catch(file, sources.text(file), changed, seen.tried, made)
     finally:
         ground.close()
@@ -117,13 +120,6 @@ def _titles(verb: str) -> dict[str, str]:
     transition = TRANSITIONS[verb]
     script = f"{transition.script}.lua" if transition.script else verb
     return {"scripted": script, "native": transition.command or verb}
-
-
-def _told(file: str, changed: tuple[int, str, str], after: int) -> str:
-    """What was changed, and after how many cases it was seen."""
-    line, old, new = changed
-    change = f"{old} → {new}" if old and new else f"{old} is gone" if old else f"{new} is new"
-    return f"{file}, line {line}: {change}. Caught after {cases(after)}; this is the smallest found that shows it."
 
 
 def measured(lab: Lab | None = None, *, many: int = 200, seed: int = 0) -> Tally:

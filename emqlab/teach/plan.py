@@ -138,26 +138,24 @@ def _recorded(
     first = whens[executors[0]]
     case = _case(plan, lease_ms, max_stalled, first)
     columns = [
-        Column(name, name)
-        if whens[name] == first
-        else Column(name, name, whens[name], _certain(lab, case, whens[name]))
+        Column(name, name) if whens[name] == first else Column(name, name, whens[name], _seen(lab, case, whens[name]))
         for name in executors
     ]
     recording = record(
         lab, case, columns=columns, subject=JOB, detail="calls", titles=titles, axis=_axis(plan, lease_ms)
     )
-    if shows := _certain(lab, case, first):
+    if shows := _seen(lab, case, first):
         recording["case"] = {**recording["case"], "differs": shows}
     # The plan goes along: on a server whose clock runs by itself it could not be read off the frames.
     return {**retold(recording, deeds), "plan": written(plan)}
 
 
-def _certain(lab: Lab, case: Mapping[str, Any], when: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The divergences that the case shows with these steps, begun now."""
+def _seen(lab: Lab, case: Mapping[str, Any], when: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The divergences that the case shows with these steps, begun now: in a reply, or in a field at the end."""
     from emqlab.parity.explain import explained  # the model is much to load, and only a run needs it
 
     shown = explained(parse_case({**case, "when": when}), lab.now_ms(), lab.run_id.encode())
-    return [] if shown is None else sorted(shown.certain)
+    return [] if shown is None else sorted(shown.seen)
 
 
 def _case(plan: Sequence[Event], lease_ms: int, max_stalled: int, when: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -567,6 +567,10 @@ def test_a_recording_may_say_more_of_itself_than_its_case_does(page: Page) -> No
     told = {**RECORDINGS["six/pause"], "about": "Another client came in between."}
     mount(page, recording=told, divergences=sentences)
     expect(stage.locator(".about span")).to_have_text(["Another client came in between.", "≠ 1 The pause."])
+    mount(page, recording={**told, "change": {"was": "a = 1", "is": ""}}, divergences={"1": "The pause."})
+    lines = ["was a = 1", "is no such line"]
+    expect(stage.locator(".about span")).to_have_text([told["about"], *lines, "≠ 1 The pause."])
+    expect(stage.locator(".about code")).to_have_text("a = 1")
     mount(page, recording=told, divergences=sentences, predict=[WHERE])
     expect(stage.locator(".about")).to_be_empty()
 

@@ -49,7 +49,7 @@ def test_what_came_between_is_told_as_another_clients(lab: emqlab.Lab) -> None:
     scripted, native = record(lab, case(CLAIM), meanwhile=PAUSE)["executors"]
     told = [next(f for f in column["frames"] if f["phase"] == "world") for column in (scripted, native)]
     assert [frame["note"] for frame in told] == [
-        "Between the host's look and the script, another client sends HSET.",
+        "Between the client's look and the script, another client sends HSET.",
         "Before the command arrives, another client sends HSET.",
     ]
     for frame in told:

@@ -91,28 +91,36 @@ def test_one_step_is_explained_exactly() -> None:
 
 
 @pytest.mark.parametrize(
-    ("when", "certain", "possible"),
+    ("when", "certain", "possible", "left"),
     [
-        ([CLAIM, fail("1", "2")], {8, 9}, {8, 9}),
-        ([CLAIM, {"verb": "complete", "id": JOB, "token": "1"}], set(), {8}),
-        ([CLAIM, {"verb": "claim", "lease_ms": "0"}], {5}, {5, 8}),
-        ([CLAIM, {"verb": "reap"}], {20}, {8, 20}),
-        ([CLAIM, {"restart": True}, {"advance_ms": 1000}, SWEEP], {8, 15}, {8, 15}),
-        ([CLAIM, {"advance_ms": 999}, SWEEP], {8}, {8}),
-        ([CLAIM, {"command": ["DEL", ROW]}], set(), {8}),
-        ([CLAIM, {"command": ["HSET", "{p}meta", "paused", ""]}, CLAIM], {8}, {8}),
-        ([{"verb": "pause"}, CLAIM, {"verb": "resume"}], set(), set()),
+        ([CLAIM, fail("1", "2")], {8, 9}, {8, 9}, {8, 9}),
+        ([CLAIM, {"verb": "complete", "id": JOB, "token": "1"}], set(), {8}, set()),
+        ([CLAIM, {"verb": "claim", "lease_ms": "0"}], {5}, {5, 8}, {8}),
+        ([CLAIM, {"verb": "reap"}], {20}, {8, 20}, {8}),
+        ([CLAIM, {"restart": True}, {"advance_ms": 1000}, SWEEP], {8, 15}, {8, 15}, {8}),
+        ([CLAIM, {"advance_ms": 999}, SWEEP], {8}, {8}, {8}),
+        ([CLAIM, {"command": ["DEL", ROW]}], set(), {8}, set()),
+        ([CLAIM, {"command": ["HSET", "{p}meta", "paused", ""]}, CLAIM], {8}, {8}, {8}),
+        ([{"verb": "pause"}, CLAIM, {"verb": "resume"}], set(), set(), set()),
     ],
 )
-def test_several_steps(when: list[dict[str, Any]], certain: set[int], possible: set[int]) -> None:
-    """Marks count while they stand and nobody was refused; a reply that parts names the step's divergence."""
-    assert Explained(frozenset(certain), frozenset(possible)) == follow(case_of(*when))
+def test_several_steps(when: list[dict[str, Any]], certain: set[int], possible: set[int], left: set[int]) -> None:
+    """Marks are certain if they stand and nobody was refused, and left if they stand; a reply names its divergence."""
+    assert Explained(frozenset(certain), frozenset(possible), frozenset(left)) == follow(case_of(*when))
+
+
+def test_a_mark_is_left_where_the_script_has_deleted_the_row() -> None:
+    """The verb leaves the dead letter with its stamp, and of the script's row there is nothing to bear one."""
+    late = {"verb": "complete", "id": JOB, "token": "1"}
+    case = case_of(CLAIM, {"advance_ms": 1000}, {**SWEEP, "max_stalled": "1"}, late)
+    seen = follow(case)
+    assert [[13], [8], [8, 13]] == [sorted(numbers) for numbers in (seen.certain, seen.left, seen.seen)]
 
 
 def test_after_the_ways_part_nothing_new_is_certain() -> None:
     """The script buries what natively waits for another try: that it is claimed again there is only possible."""
     case = case_of(fail("2", "2"), {"verb": "promote", "batch": "1"}, CLAIM, given=leased("2"))
-    assert Explained(frozenset({9}), frozenset({8, 9})) == follow(case)
+    assert Explained(frozenset({9}), frozenset({8, 9}), frozenset({8, 9})) == follow(case)
 
 
 def test_time_that_passes_on_a_real_server() -> None:

@@ -30,6 +30,7 @@ def test_the_six_differences_on_a_real_server(real: Lab) -> None:
     """As on the embedded one; and of the rights both columns, for here a script runs for a limited user."""
     stage = widgets.six_differences(real)
     assert {choice: seen(stage) for choice in picked(stage)} == {**SEEN, "rights": BAD}
+    assert [each["about"] for each in stage.predict] == ["scripted/place", "native/place"]
 
 
 def test_side_by_side_on_a_real_server(real: Lab, lab: Lab) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from emqlab.teach import check
 from emqlab.teach.altered import own_text
-from emqlab.teach.cases import StepJson, advance, claim, enqueue
+from emqlab.teach.cases import StepJson, advance, claim, complete, enqueue, fail, sweep
 
 #: So far back no clock goes.
 NEVER = advance(-(10**15))
@@ -73,3 +73,46 @@ def test_a_case_that_is_to_kill_and_cant_be_run_is_told_why() -> None:
     answer = {"file": "claim.lua", "text": text, "case": case(claim(), servers=["valkey"])}
     told = "This case can't be run here: it is for valkey, not for embedded."
     assert told == check("04-3", answer).sentence
+
+
+LEASED_TWICE = [enqueue(), claim(1_000), advance(1_000), sweep(9), claim(1_000)]
+SWEPT = [advance(1_000), sweep(9)]
+ENQUEUED: dict[str, Any] = {"name": "mine: a case", "queue": "q"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ({}, "every case needs a name, a text that is not empty."),
+        ({"name": "mine"}, "queue is missing; give the queue's name."),
+        (ENQUEUED, "when is missing; give a list of steps."),
+        ({**ENQUEUED, "when": 3}, "when must be a list, not a number."),
+        (case(enqueue(), {}), "step 2 must name a verb, or be one of restart, advance_ms, command."),
+        (case(enqueue(), {"verb": "complete", "id": "x"}), "step 2, token is missing; complete needs id, token."),
+        (case(enqueue(), {"advance_ms": "long"}), "step 2, advance_ms must be a whole number of milliseconds."),
+        (case(given=[["GET", "x"], []]), "command 2 of given must be a command: a list of strings that is not empty."),
+        (case(enqueue(), differs=[99]), "differs: 99 is no divergence; they are 1 to 26."),
+    ],
+)
+def test_what_is_no_case_yet_is_told_in_one_sentence(answer: dict[str, Any], why: str) -> None:
+    """Where it is, as a reader counts, and what to do; the name that the reader gave it says nothing new."""
+    assert check("04-2", answer).sentence == f"This is no case yet: {why}"
+
+
+@pytest.mark.parametrize(
+    ("exercise", "when", "sentence"),
+    [
+        ("00-1", [enqueue(), claim()], "On both executors no job has ever been in dead."),
+        ("01-2", [enqueue(), claim()], "On both executors state ends as active, and scheduled is wanted."),
+        ("01-2", [*LEASED_TWICE, fail(2, max_attempts=9)], "On both executors attempts ends as 2, and 3 is wanted."),
+        ("03-3", [enqueue(), claim(), complete(1)], "On both executors the id has one life only."),
+        (
+            "01-2",
+            [*LEASED_TWICE, *SWEPT, claim(), fail(3, max_attempts=3)],
+            "On the scripted executor state ends as dead",
+        ),
+    ],
+)
+def test_what_both_executors_lack_is_said_of_both(exercise: str, when: list[StepJson], sentence: str) -> None:
+    """And what only one of them lacks, of that one."""
+    assert check(exercise, case(*when)).sentence.startswith(sentence)

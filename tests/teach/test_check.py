@@ -175,11 +175,11 @@ def test_a_mistake_names_command_field_expected_and_got(
         ("01-2", "a case", "a dict with name, queue and when, not a str"),
         ("01-2", ..., "not nothing yet"),
         ("01-2", {"queue": "q"}, "every case needs a name"),
-        ("01-2", {"name": "mine"}, "queue: missing"),
+        ("01-2", {"name": "mine"}, "queue is missing"),
         ("01-2", case({"verb": "steal"}), "no verb 'steal'"),
-        ("01-3", case(enqueue(), {"verb": "claim"}), "mine: step 2, lease_ms: missing"),
-        ("01-3", case(enqueue(), {"advance_ms": "1"}), "mine: step 2, advance_ms: must"),
-        ("01-3", {**case(), "when": [enqueue(), 7]}, "mine: step 2: must"),
+        ("01-3", case(enqueue(), {"verb": "claim"}), "yet: step 2, lease_ms is missing"),
+        ("01-3", case(enqueue(), {"advance_ms": "1"}), "yet: step 2, advance_ms must"),
+        ("01-3", {**case(), "when": [enqueue(), 7]}, "yet: step 2 must"),
         ("01-3", case(enqueue(), {"verb": "lane_claim", "lease_ms": "1"}), "Step 2, lane_claim, is unsupported"),
         ("00-1", case(*[enqueue()] * 301), "No answer needs so many steps: 300 at most."),
         ("04-2", {**case(enqueue()), "given": [["EVAL", "while true do end", "0"]]}, "A script of your own is no part"),
@@ -201,7 +201,7 @@ def test_what_is_no_answer_gets_a_sentence(exercise: Any, answer: Any, part: str
         (Leaver(), 1, "There is no exercise <Leaver that can't be shown>; they are 00-1, "),
         (Mute(), 1, "There is no exercise <Mute that can't be shown>; they are 00-1, "),
         ("00-1", Mute(), "not a Mute."),
-        ("00-1", case(enqueue(), Mute()), "mine: step 2: "),  # type: ignore[arg-type]
+        ("00-1", case(enqueue(), Mute()), "yet: step 2 must be a step"),  # type: ignore[arg-type]
         ("00-1", {**case(enqueue()), "name": Mute()}, "every case needs a name"),
         ("00-1", case(enqueue()) | {Mute(): 1}, "the name of a field must be a text"),
         ("01-1", lambda k: Mute(), "your function gave a Mute; a token is a whole number."),
@@ -245,7 +245,7 @@ STALE = "was refused: EMQSTALE retry token mismatch."
             "00-1",
             case(enqueue(), claim(), advance(1), LATE),
             False,
-            f"Step 4, fail, {STALE} On the scripted executor no",
+            f"Step 4, fail, {STALE} On both executors no",
         ),
         (
             "00-1",
@@ -253,7 +253,7 @@ STALE = "was refused: EMQSTALE retry token mismatch."
             True,
             f"Step 3, fail, {STALE} The",
         ),
-        ("01-2", case(enqueue(), claim(), LATE), False, f"Step 3, fail, {STALE} On the scripted executor state"),
+        ("01-2", case(enqueue(), claim(), LATE), False, f"Step 3, fail, {STALE} On both executors state"),
         (
             "01-2",
             case(enqueue(), claim(), advance(1), requeue(1)),
@@ -304,9 +304,9 @@ def test_a_refused_step_is_told_first(exercise: str, answer: Any, ok: bool, firs
         (
             "01-2",
             (claim(), *tries(9)),
-            "1 found no job: there was none in the queue. On the scripted executor attempts",
+            "1 found no job: there was none in the queue. On both executors attempts",
         ),
-        ("01-2", (enqueue(), claim(), delay(1), claim()), "4 found no job: it was in schedule, due 5 s later. On the"),
+        ("01-2", (enqueue(), claim(), delay(1), claim()), "4 found no job: it was in schedule, due 5 s later. On both"),
         # Held by the claim before; not swept; swept, and dead; two of them.
         (
             "01-3",

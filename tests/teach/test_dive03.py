@@ -214,6 +214,21 @@ def test_a_mistake_of_dive_03_names_command_field_and_what_was_expected(
             "Step 6, delay, was refused by the script: EMQSTALE delay token mismatch.",
         ),
         ("03-2", lost(1, delay(1), differs=[13]), "does not show 13: A job in neither active nor pending is completed"),
+        (
+            "03-1",
+            guess("fail", "active", "scheduled", None),
+            "fail: scheduled is the state; the set is called schedule.",
+        ),
+        (
+            "03-1",
+            guess("complete", "active", "gone", "completed"),
+            "complete: no set is called gone; there are pending, active, schedule and dead, and None for none.",
+        ),
+        (
+            "03-1",
+            guess("complete", "active", None, "done"),
+            "complete: no metric is called done; there are completed and failed, and None for none.",
+        ),
         ("03-2", lost(1, delay(1), differs=[8]), "what differs names is not why the verb refuses"),
         ("03-3", twice(complete(2)), "Step 6, complete, was refused: EMQSTALE complete token mismatch."),
     ],
@@ -223,6 +238,17 @@ def test_what_went_wrong_in_dive_03_is_told_in_a_sentence(exercise: str, answer:
     verdict = check(exercise, answer)
     assert not verdict.ok
     assert part in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("differs", "vain"), [([12], ""), ([8, 12], ""), ([12, 15], " Of 15 this run shows nothing.")], ids=str
+)
+def test_what_the_run_shows_beside_the_refusal_is_told_to_everyone(differs: list[int], vain: str) -> None:
+    """The claim's stamp is there whether or not the case names it; what is only possible is told apart from it."""
+    verdict = check("03-2", lost(1, delay(1), differs=differs))
+    said = "declared as 12. At the end lease_epoch differs too, which is 8: a case may name that beside a refusal"
+    assert verdict.ok
+    assert f"{said}, and need not.{vain}" in verdict.sentence
 
 
 def test_the_reason_is_asked_for_and_not_given_away() -> None:

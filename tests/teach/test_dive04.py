@@ -82,6 +82,8 @@ def test_the_numbers_of_three_cases(numbers: Any) -> None:
 
 
 FAIL = f"EMQ.FAIL 4 active schedule dead job:{JOB} {JOB} 1 5000 3 timeout base"
+STAMPED = f"HSET job:{JOB} state active lease_epoch this-epoch"
+FAILED = f"HSET job:{JOB} last_error timeout failures 1 state scheduled"
 BEATEN = "EMQARGS lease_ms must be a whole number from 1 to 9223372036854775807"
 
 
@@ -98,13 +100,14 @@ BEATEN = "EMQARGS lease_ms must be a whole number from 1 to 9223372036854775807"
             ),
         ),
         ({"b": 13}, (FAIL, "reply", "the number of this: script scheduled, verb EMQSTATE not active", "13")),
-        ({"c": 9}, (FAIL, "failures", "the number of this: script absent, verb 1", "9")),
+        ({"c": 9}, (STAMPED, "lease_epoch", "the number of this: script absent, verb this epoch", "9")),
+        ({"c": 8}, (FAILED, "failures", "the number of this: script absent, verb 1", "8")),
         ({"c": [8, 9, 12]}, (FAIL, "failures", "the number of this: script absent, verb 1", "8 and 9 and 12")),
     ],
-    ids=["a", "b", "half of c", "more than c"],
+    ids=["a", "b", "half of c", "the other half", "more than c"],
 )
 def test_a_wrong_number_is_told_where_the_executors_part(wrong: dict[str, Any], parts: tuple[str, ...]) -> None:
-    """The call, the field, and both values as they were just run; not the number that is asked for."""
+    """The call, the field, and both values as they were just run; of half an answer, where else they part."""
     assert told(check("04-1", {**RIGHT, **wrong})) == parts
 
 
@@ -173,7 +176,7 @@ def test_another_case_is_told_what_it_shows(answer: dict[str, Any], parts: tuple
 def test_what_is_no_case_is_said_in_a_sentence() -> None:
     """The case reader's own, or what a case is."""
     assert check("04-2", 5).sentence.startswith("The answer is a case, a dict with name, queue, given and when")
-    assert check("04-2", {}).sentence.startswith("This is no case yet. your case: name:")
+    assert check("04-2", {}).sentence == "This is no case yet: every case needs a name, a text that is not empty."
 
 
 # ---------------------------------------------------------------- 04-3
@@ -223,7 +226,7 @@ def test_a_case_that_does_not_kill_is_told_whether_there_is_something_to_see() -
         (answer(SOUND, GHOST), "This is claim.lua as it is: alter something in it."),
         ({"file": [], "text": SOUND, "case": GHOST}, "The file is a name such as claim.lua, not a list."),
         (answer("", GHOST, "luck.lua"), "The copy can't be run: there is no file 'luck.lua'"),
-        (answer(NO_CHECK, {}), "This is no case yet. your case: name:"),
+        (answer(NO_CHECK, {}), "This is no case yet: every case needs a name"),
         (answer(NO_CHECK, case([WAITS])), "The case has no step yet"),
     ],
     ids=["nothing", "a part", "unchanged", "a list", "no file", "no case", "no step"],

@@ -18,6 +18,7 @@ from emqlab.teach.altered import own_text
 from emqlab.teach.cases.parity import SIX
 from emqlab.teach.instrument import DEFECTS, catch, catch_text, measured
 from emqlab_widgets.instrument import NAMES
+from emqlab_widgets.six_differences import _questions
 
 
 def picked(stage: widgets.Stage) -> Iterator[str]:
@@ -91,6 +92,17 @@ def test_six_differences_are_run(lab: emqlab.Lab) -> None:
     assert numbers == {"pause": [1], "meta": [2], "row": [3], "clock": [4, 8], "arguments": [5], "rights": [6]}
 
 
+@pytest.mark.parametrize(
+    ("server", "asked"), [("embedded", ["native/place"]), ("valkey", ["scripted/place", "native/place"])]
+)
+def test_of_the_rights_both_are_asked_for_where_both_run(
+    lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch, server: str, asked: list[str]
+) -> None:
+    """The script's loss is the point of that pick; where no script runs for a limited user, nobody is asked for it."""
+    monkeypatch.setattr(lab.server, "name", server)
+    assert [one.about for one in _questions(lab, {"difference": "rights"})] == asked
+
+
 def test_the_clock_is_read_in_two_ways_and_says_one_time(lab: emqlab.Lab) -> None:
     """The script asks the server for it, the verb has it from the server: the deadlines are equal."""
     scripted, native = widgets.six_differences(lab, choice="clock").recording["executors"]
@@ -134,6 +146,13 @@ def test_predictions_can_be_left_out(lab: emqlab.Lab) -> None:
     for maker in (widgets.side_by_side, widgets.six_differences):
         assert maker(lab).predict
         assert maker(lab, predict=False).predict is None
+
+
+def test_the_words_of_a_claim_are_explained_before_they_are_used(lab: emqlab.Lab) -> None:
+    """The first trace of the course speaks of no fence but the token's, and of the client that sends the script."""
+    scripted, native = widgets.first_claim(lab).recording["executors"]
+    assert scripted["frames"][0]["note"] == "The client asks first, in its own round trip. Not paused."
+    assert native["frames"][0]["note"] == "This version is served: the version check is passed."
 
 
 # ---------------------------------------------------------------- the instrument
@@ -180,10 +199,22 @@ def test_what_was_changed_and_how_soon_it_was_seen_is_said_in_every_form(lab: em
     """In the recording, which the browser shows, and in both texts."""
     stage = widgets.instrument(lab, choice="no-stamp")
     told = stage.recording["about"]
-    assert told.startswith('claim.py, line 48: host.write(b"HSET", row, b"state"')
+    assert told.startswith("claim.py, line 48, was changed. Caught after ")
+    line = 'host.write(b"HSET", row, b"state", b"active"'
+    was, now = f'{line}, b"lease_epoch", host.run_id())', f"{line})"
+    assert stage.recording["change"] == {"was": was, "is": now}
     data, _ = stage._repr_mimebundle_()
-    assert told in " ".join(data["text/plain"].split())
-    assert told.replace('"', "&quot;") in data["text/html"]
+    assert f"{told}\n  was {was}\n  is  {now}\n" in data["text/plain"]
+    shown = f"<p>{told}</p><p>was <code>{was}</code><br>is <code>{now}</code></p>"
+    assert shown.replace('"', "&quot;") in data["text/html"]
+
+
+def test_a_line_that_is_gone_is_said_to_be_none(lab: emqlab.Lab) -> None:
+    """The old line above, and nothing that could be read as code below."""
+    data, _ = widgets.instrument(lab, choice="no-ghost-check")._repr_mimebundle_()
+    line = "if redis.call('EXISTS', row) == 0 then return {} end"
+    assert f"\n  was {line}\n  is  no such line\n" in data["text/plain"]
+    assert "<br>is no such line</p>" in data["text/html"]
 
 
 def test_the_names_of_the_widget_are_the_defects_of_the_lesson() -> None:
@@ -241,7 +272,7 @@ def test_a_file_of_lanes_is_hunted_and_shown_too(file: str) -> None:
     """In cases of lanes, for it knows no others."""
     shown = widgets.hunt({file: "return 1\n"})
     assert isinstance(shown, widgets.Stage)
-    assert shown.recording["about"].startswith(f"{file}, line 1: ")
+    assert shown.recording["about"].startswith(f"{file}, line 1, was changed. ")
 
 
 @pytest.mark.parametrize(("copy", "said"), [("x", "a str"), (3, "an int"), (None, "None"), ({}, "0 files")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from emqlab.divergences import DIVERGENCES
@@ -48,7 +49,7 @@ def six_differences(lab: Lab | None = None, choice: str | None = None, predict: 
             }
         ],
         record=lambda picked: recorded(where, picked["difference"]),
-        predict=_questions if predict else None,
+        predict=partial(_questions, where) if predict else None,
         sources=sources_of("claim"),
         divergences={n: DIVERGENCES[n] for n in (1, 2, 3, 4, 5, 6, 8)},
         choice=None if choice is None else {"difference": choice},
@@ -57,7 +58,7 @@ def six_differences(lab: Lab | None = None, choice: str | None = None, predict: 
 
 def recorded(lab: Lab, difference: str) -> dict[str, Any]:
     """The recording of one difference. Raises KeyError for one that is none."""
-    left_out = _NO_SCRIPT if difference == "rights" and lab.server.name == "embedded" else ""
+    left_out = _NO_SCRIPT if _verb_alone(lab, difference) else ""
     columns = [Column("scripted", "scripted", left_out=left_out), Column("native", "native")]
     return record(
         lab,
@@ -69,12 +70,17 @@ def recorded(lab: Lab, difference: str) -> dict[str, Any]:
     )
 
 
-def _questions(choice: Choice) -> list[Question]:
+def _verb_alone(lab: Lab, difference: str) -> bool:
+    """Whether the script is left out: the embedded server runs none for a limited user."""
+    return difference == "rights" and lab.server.name == "embedded"
+
+
+def _questions(lab: Lab, choice: Choice) -> list[Question]:
     name = choice["difference"]
     place = Question("Where is the job after the verb?", "native/place", PLACES)
     if name == "clock":  # nothing about it can be seen from outside, which is the point
         return []
-    if name == "rights":
+    if _verb_alone(lab, name):
         return [place]
     if name == "meta":
         return [Question("What does the verb answer?", "native/reply", ("[]", "the job", _WRONGTYPE))]

@@ -1137,11 +1137,15 @@ function render({ model, el }) {
     if (parts(null, all[0].length - 1)) return "They end differently, and no declared divergence says why.";
     return all[0].some(parts) ? "They differ on the way, and end with the same replies and keys." : "No declared divergence: both end with the same replies and keys.";
   }
+  /** The lines of a changed file, the old above the new. */
+  function changeLines(rec) {
+    return Object.entries(rec.change ?? {}).map(([when, line]) => h("span", { class: "change" }, when, " ", line ? h("code", {}, line) : h("i", {}, "no such line")));
+  }
   function aboutCase(n) {
     const div = model.get("divergences") ?? {}, d = rec.differs ?? [...new Set([rec.case, ...rec.executors].flatMap((x) => x?.differs ?? []))];
     const none = n > 1 && model.get("view") !== "workers" ? undeclared() : rec.case?.about ?? "";
     const told = [rec.about ?? (d.length ? null : none)].filter(Boolean).map((text) => h("span", {}, text));
-    about.replaceChildren(...(held ? [] : [...told, ...d.map((k) => h("span", {}, h("b", {}, `≠ ${k}`), ` ${div[k] ?? ""}`))]));
+    about.replaceChildren(...(held ? [] : [...told, ...changeLines(rec), ...d.map((k) => h("span", {}, h("b", {}, `≠ ${k}`), ` ${div[k] ?? ""}`))]));
   }
   function traceTable() {
     buttons = rec.steps.map((s, k) => h("button", { type: "button", tabindex: -1, onclick: () => { stop(); go(k + 1); } }, h("span", { class: "num" }, k + 1), s.word));

@@ -39,6 +39,8 @@ ASKS = "Before you run it, say what will happen:"
 FOLDED = "The run, if you only read along"
 #: On paper nothing can be unfolded: an export that is printed shows the run. Where styles are taken out, it stays away.
 UNFOLDED = "<style>@media print{details::details-content{content-visibility:visible;block-size:auto}}</style>"
+#: What stands for a line where a change left none, or found none.
+NO_LINE = "no such line"
 SIGN = {"read": "○", "host": "◌", "write": "■", "guard": "═", "reply": "▌", "world": "–"}
 
 
@@ -127,6 +129,8 @@ def _options(question: Question) -> str:
 def _run(shown: Shown) -> str:
     recording, columns = shown.recording, moments(shown.recording, whole=True)
     out = [f"<p>{_safe(recording['about'])}</p>"] if recording.get("about") else []
+    lines = [f"{when} {f'<code>{_safe(line)}</code>' if line else NO_LINE}" for when, line in _change(recording)]
+    out += [f"<p>{'<br>'.join(lines)}</p>"] if lines else []
     out += [f"<p><b>≠ {number}</b> {_safe(sentence)}</p>" for number, sentence in shown.differs]
     if story.told(recording):
         out.append(f"<p>{_safe(story.agreement(recording))}</p>")
@@ -144,6 +148,11 @@ def _run(shown: Shown) -> str:
     if shown.questions:
         out.append("<p>Asked beforehand:</p><ul>" + "".join(f"<li>{_safe(s)}</li>" for s in _asked(shown)) + "</ul>")
     return "".join(out)
+
+
+def _change(recording: Recording) -> Iterator[tuple[str, str]]:
+    """The lines of a changed file, the old above the new; an empty text where there is none."""
+    yield from recording.get("change", {}).items()
 
 
 def _image(words: str, svg: str) -> str:
@@ -212,6 +221,7 @@ def text(shown: Shown) -> str:
     out = [shown.title, *([shown.question] if shown.question else [])]
     out += [f"{name}: {option}" for name, option in shown.picks]
     differs = [recording["about"]] if recording.get("about") else []
+    differs += [f"  {when:<3} {line or NO_LINE}" for when, line in _change(recording)]
     differs += [f"≠ {number} {sentence}" for number, sentence in shown.differs]
     if shown.questions:
         out += ["", ASKS, *(f"  {q.ask} {_options(q)}" for q in shown.questions)]

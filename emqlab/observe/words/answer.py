@@ -74,7 +74,7 @@ _WHY: dict[str, Callable[[At], str]] = {
     "EMQLANE": lambda at: "Refused: native verbs serve flat rows.",
     "EMQFLOW": lambda at: "Refused: native verbs serve flat rows.",
     "EMQKIND": lambda at: "Refused: a job's id begins with JOB.",
-    "EMQFENCE": lambda at: "Refused: another wire version is in force.",
+    "EMQFENCE": lambda at: "Refused: another version is in force.",
     "NOPERM": lambda at: "Refused: this user may not do that.",
     "OOM": lambda at: "Refused: the server is short of memory.",
 }

@@ -1,6 +1,7 @@
 """The words of enqueue, schedule and claim, and of pause and resume."""
 
 from emqlab.observe.words.common import (
+    ASKS_FIRST,
     GUARD,
     READ_CLOCK,
     READ_FENCE,
@@ -66,15 +67,15 @@ _NEW = joined(
 
 def _host_pause(at: At) -> str:
     if at.reply is None:
-        return "The host asks first, in its own round trip. Not paused."
+        return f"{ASKS_FIRST} Not paused."
     return "Any value pauses, even 0. The script is never sent."
 
 
 def _host_pause_error(at: At) -> str:
     return (
-        "The host asks first, in its own round trip. Connection lost: read as not paused."
+        f"{ASKS_FIRST} Connection lost: read as not paused."
         if at.then
-        else "The host asks first, in its own round trip. The error is read as paused."
+        else f"{ASKS_FIRST} The error is read as paused."
     )
 
 

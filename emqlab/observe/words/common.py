@@ -7,6 +7,8 @@ from emqlab.observe.words.entry import At, Row, quoted, shown
 from emqlab.observe.words.trouble import counter_of
 
 FENCE = "which version?"
+#: Of a question that the client of a script asks before it sends that.
+ASKS_FIRST = "The client asks first, in its own round trip."
 LEAVE = "take the id out"
 SAY_WHERE = "say where it is"
 PUT_BACK = "put it back"
@@ -15,10 +17,10 @@ PUT_BACK = "put it back"
 def fence(at: At) -> str:
     """The wire version as read: ours, absent, or another."""
     if at.reply is None:
-        return "No wire version is set, and that passes the fence."
+        return "No version is set, and that passes the check."
     if at.then:
-        return "This wire version is served: the version fence is passed."
-    return "Another wire version: the verb refuses before it reads more."
+        return "This version is served: the version check is passed."
+    return "Another version: the verb refuses before it reads more."
 
 
 def clock(at: At) -> str:

@@ -1,6 +1,7 @@
 """The words of flows, in the scripts alone: adding one, and what a child's complete or fail means to its parent."""
 
 from emqlab.observe.words.arrive import IS_NEW
+from emqlab.observe.words.common import ASKS_FIRST
 from emqlab.observe.words.entry import At, Row, joined, quoted, rows, short
 
 # -- adding a flow
@@ -43,20 +44,19 @@ _ADD: list[Row] = [
     ),
 ]
 
-# -- the host's own look, before complete and fail
+# -- the client's own look, before complete and fail
 
-_ASKS = "The host asks first, in its own round trip."
-_LEFT = f"{_ASKS} The error is left to the script."
+_LEFT = f"{ASKS_FIRST} The error is left to the script."
 
 
 def _child(at: At) -> str:
     parent, *rest = at.reply if isinstance(at.reply, list) else [at.reply]
     if parent is None:
-        return f"{_ASKS} No parent, so no flow."
+        return f"{ASKS_FIRST} No parent, so no flow."
     if not parent:
-        return f"{_ASKS} An empty parent is none."
+        return f"{ASKS_FIRST} An empty parent is none."
     policy = f", policy {quoted(rest[0] or b'fp')}" if rest else ""
-    return f"{_ASKS} A child of {short(parent)}{policy}."
+    return f"{ASKS_FIRST} A child of {short(parent)}{policy}."
 
 
 def _look(command: str) -> Row:

@@ -164,8 +164,8 @@ def raw_command(command: Sequence[bytes], reply: Any) -> tuple[str, str, str]:
 def came_between(command: Sequence[bytes], reply: Any, *, looked: bool) -> tuple[str, str, str]:
     """Step, word and note of another client's command, sent while a transition was on its way.
 
-    ``looked``: whether the transition's host has looked at something by then.
+    ``looked``: whether the transition's client has looked at something by then.
     """
     step, word, note = raw_command(command, reply)
-    when = "Between the host's look and the script" if looked else "Before the command arrives"
+    when = "Between the client's look and the script" if looked else "Before the command arrives"
     return step, word, f"{when}, {note[0].lower()}{note[1:]}"

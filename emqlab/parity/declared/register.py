@@ -18,7 +18,7 @@ Predicate = Callable[[World, bytes, str, Values], bool]
 #: What no single call on one server can show, and why.
 UNSEEN = MappingProxyType(
     {
-        1: "a second client must pause the queue between the script host's read and the script",
+        1: "a second client must pause the queue when the script's client has looked and the script has not run",
         4: "both clocks tell the same time; only the server's command statistics tell who asked",
         6: "it takes a user without a right to the keys that a claim derives",
         25: "what a server adds to an error's text is cut off before two replies are compared",

@@ -58,19 +58,18 @@ LATE: Mapping[str, StepJson] = {
     "extend": {"verb": "extend", "id": JOB, "token": "1", "lease_ms": "5000"},
     "extends": {"verb": "extends", "lease_ms": "5000", "pairs": [[JOB, "1"]]},
 }
-#: Where the executors part, by both choices. There is never a scripted requeue: 21.
+#: Where the executors part, by both choices, in the answer or in a field at the end. The stamp of the claim is left
+#: wherever the row is, 8; there is never a scripted requeue, 21.
 _PARTS: Mapping[tuple[str, str], tuple[int, ...]] = {
-    ("ended", "complete"): (),
+    **dict.fromkeys(product(("ended", "swept"), ("complete",)), ()),
     ("ended", "fail"): (8, 9),
     **dict.fromkeys(product(("ended",), ("delay", "extend", "extends")), (8,)),
-    ("swept", "complete"): (),
-    **dict.fromkeys(product(("swept",), ("fail", "delay", "extend")), (12,)),
-    **dict.fromkeys(product(("swept", "killed"), ("extends",)), (8, 12)),
+    **dict.fromkeys(product(("swept",), ("fail", "delay", "extend", "extends")), (8, 12)),
     **dict.fromkeys(product(("reclaimed",), ("complete", "fail", "delay", "extend", "extends")), (8,)),
-    ("killed", "complete"): (13,),
+    ("killed", "complete"): (8, 13),
     ("killed", "fail"): (8, 11),
-    **dict.fromkeys(product(("killed",), ("delay", "extend")), (12,)),
-    **dict.fromkeys(product(MEANWHILE, ("requeue",)), (21,)),
+    **dict.fromkeys(product(("killed",), ("delay", "extend", "extends")), (8, 12)),
+    **dict.fromkeys(product(MEANWHILE, ("requeue",)), (8, 21)),
 }
 
 

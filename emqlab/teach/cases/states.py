@@ -102,7 +102,7 @@ def lease(lease_ms: int, swept: str, max_stalled: int, then: str = THEN[0]) -> C
             *(claim(lease_ms), advance(lease_ms + SWEEPS[swept]), sweep(max_stalled)),
             claim(lease_ms) if again else complete(1),
         ],
-        *((8,) if again else (13,) if killed else ()),
+        *((8,) if again else (8, 13) if killed else ()),
     )
 
 

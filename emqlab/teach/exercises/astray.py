@@ -1,6 +1,8 @@
 """Exercise 03-2: an id in schedule and in dead, by the scripts, and why the verb will not (SPEC 6)."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from emqlab.divergences import DIVERGENCES
 from emqlab.lab import Lab
@@ -10,6 +12,9 @@ from emqlab.observe.state import SETS
 from emqlab.replies import ErrorReply
 from emqlab.teach.answers import jobs_at_end, members, no, own_case, places_at_end, runs_of, said, sent, verb_steps, yes
 from emqlab.teach.verdict import Verdict
+
+if TYPE_CHECKING:
+    from emqlab.parity.explain import Explained
 
 NOT_ACTIVE = "EMQSTATE not active"
 PAIR = "schedule and dead"
@@ -36,10 +41,40 @@ def two_sets(lab: Lab, answer: Any) -> Verdict:
                 expected="one set",
                 got=places_at_end(native, job),
             )
-    step, numbers = refused[0], ", ".join(map(str, case.differs))
-    return _reason(case, native, step) or yes(
+    step, seen = refused[0], _seen(native)
+    return _reason(case, native, step, seen) or yes(
         f"The scripts leave …{split[0][-4:]} in {places_at_end(scripted, split[0])}. The verb of step {step.index + 1},"
-        f" {step.step.verb}, asks active first and writes nothing: declared as {numbers}."
+        f" {step.step.verb}, asks active first and writes nothing: declared as {_why(case, seen)}."
+        + _besides(case, seen)
+    )
+
+
+def _seen(native: Run) -> Explained | None:
+    from emqlab.parity.explain import explained_run  # the model is much to load, and only a run needs it
+
+    return explained_run(native)
+
+
+def _why(case: Case, seen: Explained | None) -> str:
+    """The numbers that say why the verb refuses: those that are certain, or else what the case names."""
+    numbers = seen.certain if seen and seen.certain else {*case.differs}
+    return ", ".join(map(str, sorted(numbers)))
+
+
+def _besides(case: Case, seen: Explained | None) -> str:
+    """What the end shows beside the refusal, whether or not the case names it, and what the case names in vain.
+
+    A case need not name the first, and may name the second where a step of it could show it (SPEC 6).
+    """
+    from emqlab.parity.explain import MARKS
+
+    if seen is None or not seen.certain:
+        return ""
+    more = {field.decode(): number for field, number in MARKS.items() if number in seen.left - seen.certain}
+    told = " and ".join(f"{field} differs too, which is {number}" for field, number in more.items())
+    vain = " and ".join(map(str, sorted({*case.differs} - seen.seen)))
+    return (f" At the end {told}: a case may name that beside a refusal, and need not." if told else "") + (
+        f" Of {vain} this run shows nothing." if vain else ""
     )
 
 
@@ -82,10 +117,8 @@ def _not_refused(scripted: Run, native: Run, job: str) -> Verdict:
     )
 
 
-def _reason(case: Case, native: Run, done: Done) -> Verdict | None:
+def _reason(case: Case, native: Run, done: Done, seen: Explained | None) -> Verdict | None:
     """What is wrong with the numbers that are to say why, None if nothing is."""
-    from emqlab.parity.explain import explained_run  # the model is much to load, and only a run needs it
-
     if twice := [number for number in case.differs if case.differs.count(number) > 1]:
         return no(
             f"The ids are as they should be. But differs names {twice[0]} more than once: name each number once.",
@@ -94,7 +127,6 @@ def _reason(case: Case, native: Run, done: Done) -> Verdict | None:
             expected=f"{twice[0]} once",
             got=", ".join(map(str, case.differs)),
         )
-    seen = explained_run(native)
     if seen is None:
         return no("This case can't be followed by its declared divergences; take a simpler one.", field="differs")
     wrong, named = sorted({*case.differs} - seen.possible), {*case.differs}

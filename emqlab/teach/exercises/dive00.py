@@ -6,7 +6,18 @@ from emqlab import keys
 from emqlab.lab import Lab
 from emqlab.observe.case import Case
 from emqlab.observe.run import Run
-from emqlab.teach.answers import elsewhere, jobs_at_end, judged, missing, newest, no, places_at_end, writes_of, yes
+from emqlab.teach.answers import (
+    elsewhere,
+    jobs_at_end,
+    judged,
+    missing,
+    newest,
+    no,
+    places_at_end,
+    writes_of,
+    wrong_on,
+    yes,
+)
 from emqlab.teach.exercises.exercise import Exercise
 from emqlab.teach.verdict import Verdict
 
@@ -25,18 +36,22 @@ def _dead_and_back(case: Case, runs: list[Run]) -> Verdict:
             expected="one job",
             got=f"{len(added)} jobs",
         )
-    for run in runs:
-        jobs, died = jobs_at_end(run), _died(run)
-        if not died:
-            return missing(run, "state", "dead", newest(jobs, "state"), "no job has ever been in dead")
-        for job in sorted(died):
-            if job not in jobs:
-                return missing(run, "state", "pending", "no row", "the job's row is gone at the end")
-            if jobs[job].get("state") != "pending":
-                return missing(run, "state", "pending", jobs[job].get("state", "absent"))
-            if (held := places_at_end(run, job)) != "pending":
-                return elsewhere(run, "pending", held)
-    return yes("The job was a dead letter and is back in line, on both executors.")
+    return wrong_on(runs, _wrong) or yes("The job was a dead letter and is back in line, on both executors.")
+
+
+def _wrong(run: Run) -> Verdict | None:
+    """What one executor's run lacks; None when nothing."""
+    jobs, died = jobs_at_end(run), _died(run)
+    if not died:
+        return missing(run, "state", "dead", newest(jobs, "state"), "no job has ever been in dead")
+    for job in sorted(died):
+        if job not in jobs:
+            return missing(run, "state", "pending", "no row", "the job's row is gone at the end")
+        if jobs[job].get("state") != "pending":
+            return missing(run, "state", "pending", jobs[job].get("state", "absent"))
+        if (held := places_at_end(run, job)) != "pending":
+            return elsewhere(run, "pending", held)
+    return None
 
 
 def _died(run: Run) -> set[str]:

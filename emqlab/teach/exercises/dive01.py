@@ -20,6 +20,7 @@ from emqlab.teach.answers import (
     said,
     sent,
     verb_steps,
+    wrong_on,
     yes,
 )
 from emqlab.teach.exercises.exercise import Exercise
@@ -99,18 +100,20 @@ def scheduled_at_three(lab: Lab, answer: Any) -> Verdict:
 
 
 def _scheduled_at_three(case: Case, runs: list[Run]) -> Verdict:
-    for run in runs:
-        jobs = jobs_at_end(run)
-        scheduled = {job: fields for job, fields in jobs.items() if fields.get("state") == "scheduled"}
-        if not scheduled:
-            return missing(run, "state", "scheduled", newest(jobs, "state"))
-        third = [job for job, fields in scheduled.items() if fields.get("attempts") == "3"]
-        if not third:
-            return missing(run, "attempts", "3", newest(scheduled, "attempts"))
-        held = [places_at_end(run, job) for job in third]
-        if "schedule" not in held:
-            return elsewhere(run, "schedule", held[0])
-    return yes("state says scheduled and attempts says 3, on both executors.")
+    return wrong_on(runs, _not_yet) or yes("state says scheduled and attempts says 3, on both executors.")
+
+
+def _not_yet(run: Run) -> Verdict | None:
+    """What one executor's run lacks; None when nothing."""
+    jobs = jobs_at_end(run)
+    scheduled = {job: fields for job, fields in jobs.items() if fields.get("state") == "scheduled"}
+    if not scheduled:
+        return missing(run, "state", "scheduled", newest(jobs, "state"))
+    third = [job for job, fields in scheduled.items() if fields.get("attempts") == "3"]
+    if not third:
+        return missing(run, "attempts", "3", newest(scheduled, "attempts"))
+    held = [places_at_end(run, job) for job in third]
+    return None if "schedule" in held else elsewhere(run, "schedule", held[0])
 
 
 # ---------------------------------------------------------------- 01-3: one fails on, the other is dead

@@ -5,6 +5,7 @@ from typing import Any
 
 from emqlab.lab import ExecutorName, Lab
 from emqlab.observe.run import Run
+from emqlab.observe.state import SETS
 from emqlab.teach.answers import kind, no, run_of, yes
 from emqlab.teach.arithmetic import Moved, made_by, moved
 from emqlab.teach.cases.exits import WITH_A_PAST
@@ -17,6 +18,7 @@ from emqlab.teach.verdict import Verdict, as_text
 
 #: What is predicted of a call, in order; the write that shows it.
 PARTS = ("set left", "set entered", "metric")
+METRICS = ("completed", "failed")
 
 
 def arithmetic(lab: Lab, answer: Any) -> Verdict:
@@ -56,14 +58,26 @@ def _parted(lab: Lab, name: str, guess: Any) -> Verdict | None:
     for part, one, (right, command) in zip(PARTS, guess, _measured(run, moved(run)), strict=True):
         guessed = "none" if one is None else str(one).removeprefix("metrics:")
         if guessed != right:
+            said = f"for the {part} you say {guessed}; the run says {right}."
             return no(
-                f"{name}: for the {part} you say {guessed}; the run says {right}.",
+                f"{name}: {_no_name(part, guessed) or said}",
                 command=command,
                 field=f"{name}: {part}",
                 expected=right,
                 got=guessed,
             )
     return None
+
+
+def _no_name(part: str, guessed: str) -> str:
+    """What there is to be named, for a guess that is no name of it; an empty text for one that is."""
+    kind, names = ("metric", METRICS) if part == "metric" else ("set", SETS)
+    if guessed in (*names, "none"):
+        return ""
+    if kind == "set" and guessed == "scheduled":
+        return "scheduled is the state; the set is called schedule."
+    there = f"{', '.join(names[:-1])} and {names[-1]}, and None for none"
+    return f"no {kind} is called {as_text(guessed, str)[:60]}; there are {there}."
 
 
 def _measured(run: Run, told: Moved) -> list[tuple[str, str]]:

@@ -9,7 +9,19 @@ from emqlab.lab import Lab
 from emqlab.observe.case import Case
 from emqlab.observe.case_reader import parse_case
 from emqlab.observe.run import Run
-from emqlab.teach.answers import kind, members, no, read_case, runs_of, sent, untouched, verb_steps, yes
+from emqlab.teach.answers import (
+    jobs_at_end,
+    kind,
+    members,
+    no,
+    read_case,
+    runs_of,
+    sent,
+    untouched,
+    verb_steps,
+    written,
+    yes,
+)
 from emqlab.teach.cases.parity import RIDDLES
 from emqlab.teach.exercises.exercise import Exercise
 from emqlab.teach.exercises.mutant import mutant, unfit
@@ -87,19 +99,43 @@ def _riddle(lab: Lab, name: str, case: Case, given: frozenset[int]) -> Verdict |
     shown, found = _explained(runs[1]), _parted(runs)
     assert shown is not None
     assert found is not None
-    if given == shown.certain:
+    if given == shown.seen:
         return None
-    if wrong := sorted(given - shown.certain):
+    if wrong := sorted(given - shown.seen):
         why = f"Case {name} does not show {wrong[0]} ({DIVERGENCES[wrong[0]].rstrip('.')})"
+        told, command = f"The executors part in {found.field}, first of all", _named_at(found, runs[1])
     else:
         why = f"That is not all that case {name} shows: look at every key"
+        found = _unnamed(runs, shown.seen - given) or found
+        told, command = f"The executors part in {found.field} too", written(runs[1], found.field)
     return no(
-        f"{why}. The executors part in {found.field}, first of all.",
-        command=_named_at(found, runs[1]),
+        f"{why}. {told}.",
+        command=command,
         field=found.field,
         expected=f"the number of this: script {_part(found.left)}, verb {_part(found.right)}",
         got=_listed(given),
     )
+
+
+def _unnamed(runs: list[Run], numbers: frozenset[int]) -> Difference | None:
+    """The first row's field that ends differently and that one of ``numbers`` is about; None without one."""
+    from emqlab.parity.compare import Difference
+    from emqlab.parity.explain import MARKS
+
+    ours, theirs = (jobs_at_end(run) for run in runs)
+    for job, fields in sorted(theirs.items()):
+        for name in (mark.decode() for mark, number in MARKS.items() if number in numbers):
+            sides = [
+                _stamp(held, run)
+                for held, run in zip((ours.get(job, {}).get(name), fields.get(name)), runs, strict=True)
+            ]
+            if sides[0] != sides[1]:
+                return Difference(f"row {job}", name, *sides)
+    return None
+
+
+def _stamp(text: str | None, run: Run) -> str | None:
+    return "this epoch" if text == run.run_id else text
 
 
 # ---------------------------------------------------------------- 04-2: a case of divergence 3

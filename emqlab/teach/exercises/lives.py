@@ -7,7 +7,7 @@ from emqlab.lab import Lab
 from emqlab.observe.case import Case
 from emqlab.observe.run import Done, Run
 from emqlab.replies import ErrorReply
-from emqlab.teach.answers import judged, no, said, sent, verb_steps, yes
+from emqlab.teach.answers import judged, no, on, said, sent, verb_steps, wrong_on, yes
 from emqlab.teach.verdict import Verdict
 
 ADDS = ("enqueue", "schedule")
@@ -30,14 +30,17 @@ def destroyed(lab: Lab, answer: Any) -> Verdict:
 
 
 def _destroyed(case: Case, runs: list[Run]) -> Verdict:
-    for run in runs:
-        told = [_judge(run, lives) for lives in _lives(run).values()]
-        if not told:
-            return no("The case never adds a job.", field="when", expected="a step enqueue", got="none")
-        best = next((verdict for verdict in told if verdict.ok), told[0])
-        if not best.ok:
-            return best
-    return yes("The row of the second life was deleted with a token of the first, and its own holder was told: gone.")
+    return wrong_on(runs, _wrong) or yes(
+        "The row of the second life was deleted with a token of the first, and its own holder was told: gone."
+    )
+
+
+def _wrong(run: Run) -> Verdict | None:
+    """What one executor's run lacks; None when nothing."""
+    told = [_judge(run, lives) for lives in _lives(run).values()]
+    if not told:
+        return no("The case never adds a job.", field="when", expected="a step enqueue", got="none")
+    return None if any(verdict.ok for verdict in told) else told[0]
 
 
 def _lives(run: Run) -> dict[str, list[_Life]]:
@@ -113,4 +116,4 @@ def _was_held(done: Done) -> bool:
 def _no(run: Run, done: Done | None, why: str, what: str, expected: str, got: str) -> Verdict:
     """A verdict on one executor's run; without a step of its own it shows the last call."""
     shown = sent(done or verb_steps(run)[-1], run)
-    return no(f"On the {run.executor} executor {why}.", command=shown, field=what, expected=expected, got=got)
+    return no(f"{on(run)} {why}.", command=shown, field=what, expected=expected, got=got)

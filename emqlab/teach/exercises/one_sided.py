@@ -63,10 +63,12 @@ def dies_on_one(lab: Lab, answer: Any) -> Verdict:
 
 def _dies_on_one(runs: list[Run], most: int) -> Verdict:
     fails = [next(done for done in verb_steps(run) if done.step.verb == "fail") for run in runs]
+    refused = [run.executor for run, failed in zip(runs, fails, strict=True) if isinstance(failed.reply, ErrorReply)]
+    who = "both executors" if len(refused) == len(runs) else f"the {''.join(refused)} executor"
     for run, failed in zip(runs, fails, strict=True):
         if isinstance(failed.reply, ErrorReply):
             return no(
-                f"Nobody held the job when the failure was reported: the {run.executor} executor refused it.",
+                f"Nobody held the job when the failure was reported: {who} refused it.",
                 command=sent(failed, run),
                 field="reply",
                 expected="scheduled or dead",
