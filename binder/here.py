@@ -11,6 +11,7 @@ packages it does not find (chromium, redis-tools, gcc); elsewhere it says what i
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -192,6 +193,8 @@ def warm_up(environment: dict[str, str]) -> None:
 
 def test() -> int:
     """Run every check, go on after a failure, and report each; 0 if all went well, else 1."""
+    # Started in the background by a script, it would hand on that Ctrl-C is not heard, which some tests send.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     install(test=True)
     browser = ensure_browser()
     if not browser:

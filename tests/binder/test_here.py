@@ -2,6 +2,7 @@
 
 import ast
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -128,3 +129,20 @@ def test_a_failure_does_not_hide_the_checks_after_it(
     words = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.endswith(" s")]
     assert words == ["passed", "passed", "FAILED", "passed", "passed"]
     assert len(ran) == 5
+
+
+def test_ctrl_c_is_heard_by_checks_in_the_background_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script that starts them there has it ignored, and whoever is started by them inherits that."""
+    heard: list[object] = []
+
+    def install(test: bool) -> None:
+        heard.append(signal.getsignal(signal.SIGINT))
+        raise here.CannotGoOn("enough")
+
+    monkeypatch.setattr(here, "install", install)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert here.main(["test"]) == 2
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.default_int_handler]
