@@ -771,6 +771,10 @@ function workersBox(uid, { go, move }) {
       const from = one && !movable ? left : W < 560 ? 62 : Math.min(left, 116);
       el.classList.toggle("tiny", W - from <= 480);
       for (const svg of drawn) drawTime(svg, rec, all[svg.column], now, from, W, { now_ms: rec.now_ms, axis, plan: held ? shown : null });
+    },
+    /** What moves the events, put over the diagram that was drawn. */
+    seat() {
+      if (!el.clientWidth) return;
       layer.style.top = `${drawn[0].getBoundingClientRect().top - el.getBoundingClientRect().top}px`;
       if (movable) tell();
     },
@@ -1305,19 +1309,22 @@ function render({ model, el }) {
       h("thead", {}, h("tr", {}, th("move", "col"), rec.executors.map((e) => th(e.title, "col")))),
       h("tbody", {}, body.budgets.moves.map(([name], k) => h("tr", {}, th(`${k + 1} ${name}`, "row"), body.budgets.columns.map((c) => h("td", {}, spentAt(body.budgets, c, k + 1)))))));
   }
+  /** Every place is read before anything is drawn, and every fit before anything is tightened: one layout each. */
   function draw() {
-    const n = columns.length, size = root.clientWidth;
-    root.classList.toggle("narrow", size < (n === 1 ? 560 : 116 + n * 235));
-    const chart = body.chart?.parentElement, edge = columns[0].svg.parentElement.getBoundingClientRect().left;
-    if (chart?.clientWidth) drawBudgets(body.chart, rec, body.budgets, i, Math.max(112, edge - chart.getBoundingClientRect().left), chart.clientWidth, (to) => { stop(); go(to); });
+    const n = columns.length, left = (el) => el.getBoundingClientRect().left;
+    root.classList.toggle("narrow", root.clientWidth < (n === 1 ? 560 : 116 + n * 235));
+    const edge = left(columns[0].svg.parentElement), widths = columns.map((c) => c.svg.parentElement.clientWidth);
+    const chart = body.chart?.parentElement, charted = chart?.clientWidth, from = charted && Math.max(112, edge - left(chart));
+    const along = diagram && edge - left(diagram.el), cells = columns.flatMap((c) => c.cells);
+    diagram?.draw(i, along); // first, for it reads its own width
+    if (charted) drawBudgets(body.chart, rec, body.budgets, i, from, charted, (to) => { stop(); go(to); });
     columns.forEach((c, e) => {
-      const W = c.svg.parentElement.clientWidth;
-      if (W) drawRails(c.svg, rec, layout, all[e][i], W, ofCalls(rec) ? all[e][Math.max(0, i - 1)].clock : rec.now_ms);
-      c.cells.forEach((x) => x.classList.remove("tight")); // where the touch word does not fit, its glyph stands alone
-      const tight = c.cells.filter((x) => x.scrollWidth > x.clientWidth || x.children[1].scrollWidth > x.children[1].clientWidth);
-      tight.forEach((x) => x.classList.add("tight"));
+      if (widths[e]) drawRails(c.svg, rec, layout, all[e][i], widths[e], ofCalls(rec) ? all[e][Math.max(0, i - 1)].clock : rec.now_ms);
     });
-    diagram?.draw(i, columns[0].svg.parentElement.getBoundingClientRect().left - diagram.el.getBoundingClientRect().left);
+    cells.forEach((x) => x.classList.remove("tight")); // where the touch word does not fit, its glyph stands alone
+    const tight = cells.filter((x) => x.scrollWidth > x.clientWidth || x.children[1].scrollWidth > x.children[1].clientWidth);
+    diagram?.seat();
+    tight.forEach((x) => x.classList.add("tight"));
   }
   function play() {
     if (i === rec.steps.length) go(0, true);
