@@ -99,7 +99,7 @@ def install(test: bool) -> None:
 
 
 def jupyter_places() -> dict[str, str]:
-    """Where Jupyter, IPython and matplotlib keep their files: in the clone, not in the reader's home."""
+    """Where Jupyter, IPython, matplotlib and npm keep their files: in the clone, not in the reader's home."""
     names = {
         "JUPYTER_CONFIG_DIR": "config",
         "JUPYTER_DATA_DIR": "data",
@@ -108,6 +108,7 @@ def jupyter_places() -> dict[str, str]:
         "JUPYTERLAB_WORKSPACES_DIR": "lab-workspaces",
         "IPYTHONDIR": "ipython",
         "MPLCONFIGDIR": "matplotlib",
+        "npm_config_cache": "npm",  # Jupyter runs it, to know what there is
     }
     return {name: str(HOME / folder) for name, folder in names.items()}
 

@@ -103,8 +103,10 @@ def write_config(own: Path, folder: Path, port: int, token: str) -> Path:
 def serving(config: Path, log: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """Run JupyterLab with ``config`` for the length of a ``with`` block; its output goes to ``log``."""
     command = [sys.executable, "-m", "jupyterlab", f"--config={config}"]
-    # The kernel is this interpreter's, whatever kernels the reader's home may name.
-    environment = {**os.environ, "JUPYTER_PREFER_ENV_PATH": "1"}
+    # The kernel is this interpreter's, whatever kernels the reader's home may name; and so are the commands that a
+    # lesson names, for a cell with an exclamation mark and for a terminal.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    environment = {**os.environ, "JUPYTER_PREFER_ENV_PATH": "1", "PATH": path}
     with log.open("wb") as output:
         # A session of its own: Ctrl-C comes to us, and the server is not left asking "are you sure?".
         process = subprocess.Popen(

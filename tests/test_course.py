@@ -142,6 +142,19 @@ def test_a_server_that_does_not_start_shows_its_last_words(tmp_path: Path) -> No
             course.wait_until_up(process, course.choose_port(None), "", log)
 
 
+def test_the_lessons_find_the_commands_that_they_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of this interpreter, where ``emqlab`` is, comes first for the server, its kernels and terminals."""
+    python = tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text('#!/bin/sh\necho "$PATH"\n', encoding="utf-8")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    log = tmp_path / "log"
+    with course.serving(tmp_path / "config", log) as process:
+        assert process.wait(30) == 0
+    assert log.read_text(encoding="utf-8").split(os.pathsep)[0] == str(python.parent)
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> dict[str, str]:
     """An environment in which Jupyter finds nothing of the user's and leaves nothing with them."""

@@ -92,6 +92,7 @@ def test_the_checks_touch_nothing_outside_the_clone() -> None:
         "JUPYTER_CONFIG_DIR",
         "MPLCONFIGDIR",
         "PYTHONPYCACHEPREFIX",
+        "npm_config_cache",
         *places,
     }:
         assert Path(environment[name]).is_relative_to(outside.VENV), name
