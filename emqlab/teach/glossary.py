@@ -33,7 +33,7 @@ def _terms(listed: str) -> tuple[Term, ...]:
 TERMS: tuple[Term, ...] = _terms("""
 Active               | 00 | The set of jobs that somebody holds. An id's score in it is the end of its lease.
 Attempts             | 01 | The row's count of claims, and the current token. Only a claim raises it, by one; nothing lowers it.
-Audit                | 05 | A look at a whole queue that writes nothing and lists what the verbs would trip over: ghosts, ids in two sets, rows in none.
+Audit                | 03 | A look at a whole queue that writes nothing and lists what the verbs would trip over: ghosts, ids in two sets, rows in none.
 Cap                  | 01 | The number at which a budget is spent: `max_attempts` for failures, `max_stalled` for stalls. Reaching it makes a dead letter.
 Case                 | 00 | A small text that says what is there (`given`) and what is done (`when`), so that both executors can be made to do the same.
 Claim                | 00 | The verb by which a worker gets the oldest job in line: a lease on it, and a token.
@@ -58,7 +58,7 @@ Fence                | 02 | The check that lets a verb through only if the token
 Fencing token        | 02 | The number that a claim hands out with the job, and that its worker must show. A later claim hands out a greater one, and the earlier one opens nothing any more.
 Field                | 00 | One entry of a row, with a name and a text: `state`, `attempts`, `payload` and so on.
 Flat job             | 00 | A job with neither a group nor a parent. The native verbs serve only these.
-Flow                 | 04 | A parent job and its children. The parent waits in no set until the last child is done; scripts alone know about it.
+Flow                 | 01 | A parent job and its children. The parent waits in no set until the last child is done; scripts alone know about it.
 Frozen clock         | 04 | The time that a server keeps unchanged while one command runs. A native verb reads that; a script asks TIME.
 Ghost                | 03 | An id in a set without its row. A claim spends it on both executors; a sweep and a promotion treat it differently.
 Gone                 | 00 | Of a job or an id: there is no row, and no set holds the id. A complete leaves it so.
@@ -67,13 +67,14 @@ Host                 | 04 | What a verb runs in: the embedded server, the module
 Instrument           | 04 | What runs the same cases on both executors and compares every reply and every key. It is trusted because it finds the defects planted for it.
 Job                  | 00 | Work that somebody wants done: a row, and an id in at most one of four sets.
 Key                  | 00 | The name under which a server keeps one thing. All keys of a queue begin alike, so a cluster keeps them together.
-Lane                 | 04 | The line of one group of jobs, with a limit and a pause of its own, served in rotation with the others. Scripts alone know about it.
+Lane                 | 01 | The line of one group of jobs, with a limit and a pause of its own, served in rotation with the others. Scripts alone know about it.
 Late worker          | 02 | A worker that comes back after its lease has run out. If the job has been claimed since, the fence refuses it; if not, it is in time after all.
 Lease                | 01 | The time for which a claim holds a job: a score in `active`, and the server's clock to hold it against. It locks nothing.
 Lease epoch          | 05 | The row's field for the stamp.
-Ledger               | 05 | The part of the stage that shows the row's fields line by line, with what this run added to each.
+Ledger               | 01 | The part of the stage that shows the row's fields line by line, with what this run added to each.
+Member               | 05 | One entry of a sorted set, with a score. In the four sets of a queue the members are ids of jobs.
 Metrics              | 03 | Two counts that outlive a row: `completed` and `failed`.
-Module               | 04 | Code that a server loads at its start and that gives it new commands. Ours is made from the very files that the embedded server runs.
+Module               | 00 | Code that a server loads at its start and that gives it new commands. Ours is made from the very files that the embedded server runs.
 Mutant               | 04 | A script or verb with one small change, made by a program. A mutant that no case tells from the original has survived.
 Native verb          | 04 | A verb as a command of the server, `EMQ.CLAIM` for instance. It answers every question before its first write.
 No set               | 04 | Where a job is that still has a row, while no set holds its id: no claim and no sweep will come across it. With neither a row nor a set it is gone.
@@ -83,7 +84,7 @@ Payload              | 00 | The bytes that the job is about. The queue hands the
 Peek                 | 04 | To look at the head of a line without taking it. The native claim peeks and predicts; only then it pops, and verifies that it got what it foresaw.
 Pending              | 00 | The set of jobs that wait in line, and the state of a job in it. All scores are 0, so the ids' order decides, and that is the order in which they were made.
 Plant                | 04 | A defect put in on purpose, one known mistake in one executor, to see that the instrument finds it.
-Poison job           | 05 | A job that takes the server or its worker down each time. It reports no failure, and natively a stall that a restart caused is not counted: no cap of the queue stops it, so the worker must.
+Poison job           | 05 | A job that takes down whoever works on it, each time, and so reports no failure. Where its worker goes down, a sweep counts the stall and its cap stops the job; where the server does, the native sweep counts nothing (it is another epoch), and the worker must have a cap of its own.
 Poisoned row         | 04 | A row that no verb can work with: no hash, or a counter that is no number. A script loses its job, a native verb refuses and leaves it where it is.
 Prediction           | 00 | What you say before a run about its outcome. The run itself judges it.
 Promote              | 01 | The verb that puts scheduled jobs which are due back in line.
@@ -96,14 +97,14 @@ Requeue              | 01 | The verb by which a holder gives a job back at once,
 Restart              | 05 | The end of one server process and the start of another on the same data: another epoch.
 Retry                | 05 | Another try after a failure. The script of the verb `fail` is called `retry.lua`.
 Retry budget         | 05 | How often a job may fail, `max_attempts`. In the scripts every claim spends of it, natively every reported failure.
-Ring                 | 04 | The list of lanes that have something to do and may do it; a lane claim takes the next in turn.
+Ring                 | 05 | The list of lanes that have something to do and may do it; a lane claim takes the next in turn.
 Row                  | 00 | The hash that holds all that is known of one job. When the job is completed it is deleted.
 Schedule             | 00 | The set of jobs that wait for their time, and the verb that puts a new job there. A job in it has the state `scheduled`.
 Score                | 01 | The number by which a sorted set orders its members. In `active` it is a deadline, in `schedule` a due time, in the other two 0.
 Script               | 00 | A Lua text that a server runs from its first line to its last with nobody in between. It is not rolled back: what it wrote before an error stays.
 Server               | 00 | What keeps the keys and runs the verbs: the embedded one inside the notebook's process, or a real Valkey or Redis.
 Set                  | 00 | One of the four sorted sets of a queue, `pending`, `active`, `schedule` and `dead`: which of them holds an id says where its job is.
-Side by side         | 04 | How the stage shows two executors: the same thing at the same height, so that a difference is a break in a line.
+Side by side         | 00 | How the stage shows two executors: the same thing at the same height, so that a difference is a break in a line.
 Stage                | 00 | The picture that all dives use: rows, sets, counters and the trace of a run, for each executor, step by step.
 Stale token          | 02 | A token that is not the row's `attempts`: mostly an older one, because somebody has claimed the job since.
 Stall                | 05 | That a lease ran out and the worker had not said a word. It is found by a sweep, not by the clock.

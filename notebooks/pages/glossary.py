@@ -21,7 +21,7 @@ def cells(verbs: Sequence[Verb]) -> list[str]:
     index = " · ".join(f"[{letter}](#{terms[0].anchor})" for letter, terms in letters)
     tables = "[verbs](#Table-of-verbs) · [refusals](#Table-of-refusals) · [divergences](#Table-of-divergences)"
     first = (
-        "# Glossary\n\nThe words of the course, each with the dive that takes it apart. Back to "
+        "# Glossary\n\nThe words of the course, each with the dive that explains it. Back to "
         f"[the start](00_start_here.ipynb). (When a link opens this page for the first time, JupyterLab stops here; "
         f"from then on it goes to the word.)\n\n{index}\n\nTables, made from the code's own data: {tables}"
     )
