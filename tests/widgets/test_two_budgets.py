@@ -78,14 +78,12 @@ def test_each_history_on_offer_is_asked_about_under_each_cap(lab: emqlab.Lab, na
 
 
 def test_numbers_that_columns_name_are_listed_in_order(lab: emqlab.Lab) -> None:
-    """Each column has its own where the tokens part: together they read like the table of divergences."""
-    orders = []
-    for moves in ("claim requeue claim fail claim fail", "claim delay claim fail claim requeue claim fail"):
-        stage = widgets.two_budgets(lab, choice={"moves": moves, "max_attempts": "2"}, predict=False)
-        listed = [number for number, _ in stage._shown().differs]
-        assert listed == sorted(listed)
-        orders.append(listed)
-    assert max(map(len, orders)) > 2
+    """Each column has its own where the tokens part, and the last one's may come between the first one's."""
+    choice = {"moves": "claim requeue claim lapse claim fail", "max_attempts": "2"}
+    stage = widgets.two_budgets(lab, choice=choice, predict=False)
+    own = [one.get("differs") for one in (stage.recording["case"], stage.recording["executors"][1])]
+    assert own == [[8, 21], [8, 9, 21]]
+    assert [number for number, _ in stage._shown().differs] == [8, 9, 21]
 
 
 def test_where_a_move_promotes_the_question_says_so(lab: emqlab.Lab) -> None:
