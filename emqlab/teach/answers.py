@@ -15,7 +15,7 @@ from emqlab.observe.run import Done, Run, Skipped
 from emqlab.observe.snapshot import Snapshot
 from emqlab.observe.state import SETS
 from emqlab.replies import ErrorReply, NotSent, reply_json
-from emqlab.teach.empty_claims import empty_claim
+from emqlab.teach.empty_claims import came_to_nothing
 from emqlab.teach.no_case import YOURS, plainly
 from emqlab.teach.verdict import NotRun, Verdict
 from emqlab.transitions import LANES_AND_FLOWS
@@ -111,7 +111,8 @@ def judged(lab: Lab, answer: Any, look: Callable[[Case, list[Run]], Verdict], *,
     """What ``look`` says of the reader's case after its runs; a step that was refused is told first.
 
     With ``strict`` such a step decides: nothing of the case may be refused, nor be unsupported. Of a case that is no
-    solution an earlier claim that found nobody is told before all that: what came after it was not what was meant.
+    solution an earlier claim that found nobody, and an id added again, are told before all that: what came after was
+    not what was meant.
     """
     case = own_case(answer)
     if isinstance(case, Verdict):
@@ -119,11 +120,12 @@ def judged(lab: Lab, answer: Any, look: Callable[[Case, list[Run]], Verdict], *,
     runs = runs_of(lab, case)
     verdict, refused = look(case, runs), _refusal(runs)
     if refused is None or (strict and not verdict.ok and verdict.field == "when"):
-        return verdict if verdict.ok else _after(empty_claim(lab, runs, len(case.when)), verdict)
+        why = came_to_nothing(lab, runs, len(case.when), verdict.sentence)
+        return verdict if verdict.ok else _after(why, verdict)
     if verdict.ok and not strict:
         return replace(verdict, sentence=f"{refused[1].sentence} {verdict.sentence}")
-    why = empty_claim(lab, runs, refused[0])
-    return _after(why, refused[1] if strict else _after(refused[1].sentence, verdict))
+    told = refused[1] if strict else _after(refused[1].sentence, verdict)
+    return _after(came_to_nothing(lab, runs, refused[0], told.sentence), told)
 
 
 def _after(why: str, verdict: Verdict) -> Verdict:

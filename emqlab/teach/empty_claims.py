@@ -1,4 +1,4 @@
-"""A claim of a reader's case that found no job, and why: what comes after it is refused, or is not what was meant."""
+"""What came to nothing in a reader's case and was not refused: an id added again, and a claim that found no job."""
 
 from __future__ import annotations
 
@@ -8,6 +8,31 @@ from dataclasses import replace
 from emqlab.lab import Lab
 from emqlab.observe.run import Run, Skipped
 from emqlab.observe.state import SETS, State, state_of
+
+#: What adds a job, unless its id is there already.
+ADDS = ("enqueue", "schedule")
+
+
+def came_to_nothing(lab: Lab, runs: Sequence[Run], before: int, told: str) -> str:
+    """What comes first of it, in sentences; an empty text if there is none, or if ``told`` has its step already.
+
+    ``runs`` are one case's, ``before`` the entry of its ``when`` up to which to look.
+    """
+    return " ".join(filter(None, (_added_nothing(runs, before, told), empty_claim(lab, runs, before))))
+
+
+def _added_nothing(runs: Sequence[Run], before: int, told: str) -> str:
+    """The first id that was added again, in a sentence: nothing comes of that, and the answer alone says so."""
+    found = [
+        (done.index, done.step.verb)
+        for run in runs
+        for done in run.trace
+        if done.step.verb in ADDS and done.reply == 0 and done.index < before
+    ]
+    if not found or f"step {min(found)[0] + 1}," in told.lower():
+        return ""
+    index, verb = min(found)
+    return f"Step {index + 1}, {verb}, added nothing, for its id was there already."
 
 
 def empty_claim(lab: Lab, runs: Sequence[Run], before: int) -> str:
@@ -57,6 +82,6 @@ def _place(state: State, job: str, now_ms: int) -> str:
     if job in sets["active"]:
         left = float(sets["active"][job]) - now_ms
         return (
-            f"in active, leased for {left / 1000:g} s yet" if left > 0 else "in active, its lease over, and not swept"
+            f"in active, still leased for {left / 1000:g} s" if left > 0 else "in active, its lease over, and not swept"
         )
     return "in dead" if job in sets["dead"] else "in no set"

@@ -26,12 +26,14 @@ BATCH = 25
 class Hunt:
     """How a hunt ended: after ``tried`` cases, the last of which was ``trial`` if something was seen there.
 
-    ``complaints`` are what was seen. Without a ``trial`` nothing was.
+    ``complaints`` are what was seen. Without a ``trial`` nothing was. ``other`` is the first case in which something
+    was seen that did not count, None where there was none.
     """
 
     tried: int
     trial: Trial | None = None
     complaints: tuple[str, ...] = ()
+    other: Hunt | None = None
 
 
 def cases(many: int) -> str:
@@ -70,15 +72,18 @@ def hunt(
 
     until = monotonic() + (SECONDS if seconds is None else seconds)
     tried, left = 0, _trials(verbs, native, seed, flat, more)
+    other: Hunt | None = None
     while trials := list(islice(left, BATCH)):
         for ran in rig.run(trials):
             tried += 1
             verdict = judge(ran)
             if verdict.complaints and (counts is None or counts(ran)):
-                return Hunt(tried, verdict.trial, verdict.complaints)
+                return Hunt(tried, verdict.trial, verdict.complaints, other)
+            if verdict.complaints:
+                other = other or Hunt(tried, verdict.trial, verdict.complaints)
         if monotonic() >= until:
             break
-    return Hunt(tried)
+    return Hunt(tried, other=other)
 
 
 def _trials(verbs: tuple[str, ...], native: bool, seed: int, flat: int, more: int) -> Iterator[Trial]:

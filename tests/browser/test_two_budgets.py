@@ -186,6 +186,12 @@ def test_each_form_of_the_case_can_be_copied(page: Page) -> None:
     assert [step["token"] for step in selected["when"] if step.get("verb") == "fail"] == ["2", "2"]
 
 
+def test_the_divergences_of_both_forms_are_listed_in_order(page: Page) -> None:
+    """The verbs' own case names one between those of the scripts'."""
+    stage = mount(page, sent("claim requeue claim lapse claim fail", "2"))
+    expect(stage.locator(".about b")).to_have_text(["≠ 8", "≠ 9", "≠ 21"])
+
+
 def test_every_key_is_a_table_that_follows_the_steps(page: Page) -> None:
     """The differing ones have the pen, the sign and the word."""
     stage = mount(page, sent(LOST))

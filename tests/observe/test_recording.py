@@ -186,10 +186,10 @@ def test_three_columns_share_their_rows(lab: Lab) -> None:
     assert "when" not in scripted
     assert recording["case"]["when"] == EXPIRED["when"]
     assert consumed(recording) == [True, True, True]
-    for column in (reap, scripted, native):
-        assert {"clock", "select", "back", "state", "reply"} <= {
-            frame["step"].partition("#")[0] for frame in column["frames"]
-        }
+    for column, to in ((reap, "back"), (scripted, "dead"), (native, "dead")):
+        steps = {frame["step"].partition("#")[0] for frame in column["frames"]}
+        assert {"clock", "select", "state", "reply"} <= steps
+        assert {"back", "dead"} & steps == {to}
 
 
 def test_a_column_with_a_call_of_its_own_may_show_other_divergences(lab: Lab) -> None:
@@ -499,7 +499,7 @@ def test_rows_without_a_match_come_by_rank() -> None:
 
 def test_a_stall_is_foreseen_above_the_line_that_counts_it(lab: Lab) -> None:
     """The script's leave stands above the verb's questions, and the prediction above the count."""
-    rows = "fence clock select leave type group epoch count0 count sound1 sound2 guard leave2 state why back"
+    rows = "fence clock select leave type group epoch count0 count sound1 sound2 guard leave2 state why dead"
     assert ids(record(lab, EXPIRED))[:16] == rows.split()
 
 

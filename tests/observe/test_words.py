@@ -311,3 +311,12 @@ def test_a_span_of_time_is_read_in_seconds(ms: int, text: str) -> None:
 def test_an_id_is_quoted_by_its_end(job: bytes, text: str) -> None:
     """Four characters are enough to tell ids apart in a sentence."""
     assert short(job) == text
+
+
+def test_whatever_kills_a_job_lays_it_aside(ran: Ran) -> None:
+    """A failure and a sweep, as a script and as a verb: one step, one word; nothing that dies is put back."""
+    dead = [one for one in ran.seen if one.command.startswith("ZADD") and one.note.endswith("is a dead letter now.")]
+    assert {(one.verb, one.executor) for one in dead} == {
+        (verb, executor) for verb in ("fail", "stalled_check") for executor in ("scripted", "native")
+    }
+    assert {(one.step, one.word) for one in dead} == {("dead", "lay it aside")}

@@ -236,6 +236,7 @@ def test_what_can_not_be_shown_gets_a_sentence_too(exercise: Any, answer: Any, p
 
 LATE = fail(2, max_attempts=9)
 STALE = "was refused: EMQSTALE retry token mismatch."
+AGAIN = "Step 2, enqueue, added nothing, for its id was there already."
 
 
 @pytest.mark.parametrize(
@@ -311,7 +312,7 @@ def test_a_refused_step_is_told_first(exercise: str, answer: Any, ok: bool, firs
         (
             "01-3",
             (enqueue(), claim(2_500), claim(), LATE),
-            "3 found no job: it was in active, leased for 2.5 s yet. Step 4",
+            "3 found no job: it was in active, still leased for 2.5 s. Step 4",
         ),
         (
             "01-3",
@@ -326,7 +327,7 @@ def test_a_refused_step_is_told_first(exercise: str, answer: Any, ok: bool, firs
         (
             "01-3",
             (enqueue(), OTHER, claim(1_000), claim(), advance(1_000), claim(), LATE),
-            "6 found no job: …EJfs was in active, its lease over, and not swept; …FbYw was in active, leased for 29 s",
+            "6 found no job: …EJfs was in active, its lease over, and not swept; …FbYw was in active, still leased for",
         ),
         # Dead in the script, scheduled natively: there alone the next claim finds nobody.
         (
@@ -347,6 +348,30 @@ def test_a_claim_that_found_nobody_is_told_before_what_came_of_it(
     verdict = check(exercise, case(*when))
     assert not verdict.ok
     assert verdict.sentence.startswith(f"The claim in step {first}")
+
+
+@pytest.mark.parametrize(
+    ("exercise", "when", "first"),
+    [
+        (
+            "05-2",
+            (enqueue(), enqueue(), claim(1_000), claim(1_000), sweep(1)),
+            f"{AGAIN} The claim in step 4 found no job: it was in active, still leased for 1 s.",
+        ),
+        (
+            "05-2",
+            (enqueue(), enqueue(), claim(1_000), advance(1_000), sweep(2)),
+            f"{AGAIN} Step 5, the sweep, lists …EJfs natively",
+        ),
+        # Its own sentence says it.
+        ("03-3", (enqueue(), enqueue()), "On both executors step 2, enqueue, starts no second life."),
+    ],
+)
+def test_an_id_that_was_added_again_is_told(exercise: str, when: tuple[dict[str, Any], ...], first: str) -> None:
+    """Nothing came of that, and nothing was refused: a reader who meant two jobs has one."""
+    verdict = check(exercise, case(*when))
+    assert not verdict.ok
+    assert verdict.sentence.startswith(first)
 
 
 def test_what_was_refused_before_a_claim_found_nobody_is_told_without_it() -> None:

@@ -178,7 +178,7 @@ def test_one_token_alone_is_found_out(
     lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch, token: str, let_in: str
 ) -> None:
     """How few can be let in is what the exercise asks: of none of these may it be said that nothing gets past."""
-    monkeypatch.setattr("emqlab.teach.exercises.broken.hunt", lambda copy: Hunt(7))
+    monkeypatch.setattr("emqlab.teach.exercises.broken.hunt", lambda copy, counts: Hunt(7))
     verdict = EXERCISES["02-3"].judge(lab, copy(FILE, TEST, f"{TEST} and token ~= {let_in}"))
     assert verdict.sentence.startswith(f"Token {token} gets past your {FILE}, on a row whose attempts is 2. ")
 
@@ -247,10 +247,28 @@ def test_a_break_that_the_instrument_does_not_meet_is_not_solved(
     lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then the reader learns that it escaped, which is worth knowing, and is asked for another."""
-    monkeypatch.setattr("emqlab.teach.exercises.broken.hunt", lambda copy: Hunt(7))
+    monkeypatch.setattr("emqlab.teach.exercises.broken.hunt", lambda copy, counts: Hunt(7))
     verdict = EXERCISES["02-3"].judge(lab, copy(FILE, TEST, "false"))
     assert (verdict.ok, verdict.field) == (False, "instrument")
     assert (
         "Token 1 gets past your complete.lua, on a row whose attempts is 2. The instrument did not see it in 7 cases."
         in (verdict.sentence)
     )
+
+
+def test_a_token_taken_is_what_the_instrument_is_asked_for(lab: emqlab.Lab) -> None:
+    """A copy that also breaks off where a number is none is told by the case in which a token got past it."""
+    verdict = EXERCISES["02-3"].judge(lab, copy("complete.py", "attempts != token", "int(attempts) != int(token)"))
+    assert verdict.ok, verdict
+    assert verdict.sentence.startswith("Token 02 gets past your complete.py, on a row whose attempts is 2. ")
+    assert f"complete): native: reply 1 is 1, and {STALE} by the model." in verdict.sentence
+    assert "There it was token " in verdict.sentence
+
+
+def test_to_break_off_is_not_to_be_caught(lab: emqlab.Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the instrument saw nothing else of a copy, that is said, and the exercise is not solved by it."""
+    monkeypatch.setattr("emqlab.teach.exercises.broken.hunt", partial(hunt, flat=22, more=0))
+    verdict = EXERCISES["02-3"].judge(lab, copy("complete.py", "attempts != token", "int(attempts) != int(token)"))
+    assert (verdict.ok, verdict.field) == (False, "instrument")
+    assert "In 22 cases the instrument saw no token taken, only that your copy breaks off" in verdict.sentence
+    assert "The instrument saw it in case 2 (" in verdict.sentence

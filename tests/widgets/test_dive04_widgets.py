@@ -17,6 +17,7 @@ from emqlab.teach import cases, sandbox
 from emqlab.teach.altered import own_text
 from emqlab.teach.cases.parity import SIX
 from emqlab.teach.instrument import DEFECTS, catch, catch_text, measured
+from emqlab.teach.predict import Question, answer
 from emqlab_widgets.instrument import NAMES
 from emqlab_widgets.six_differences import _questions
 
@@ -103,6 +104,16 @@ def test_of_the_rights_both_are_asked_for_where_both_run(
     assert [one.about for one in _questions(lab, {"difference": "rights"})] == asked
 
 
+def test_each_difference_asks_what_a_run_can_judge(lab: emqlab.Lab) -> None:
+    """The lesson says to expect something before each: the true answer is among those offered."""
+    stage = widgets.six_differences(lab)
+    asked = {}
+    for choice in picked(stage):
+        questions = [Question(one["ask"], one["about"], tuple(one["options"])) for one in stage.predict or ()]
+        asked[choice] = [answer(stage.recording, one.about) in one.options for one in questions]
+    assert {name: bool(found) and all(found) for name, found in asked.items()} == dict.fromkeys(SEEN, True)
+
+
 def test_the_clock_is_read_in_two_ways_and_says_one_time(lab: emqlab.Lab) -> None:
     """The script asks the server for it, the verb has it from the server: the deadlines are equal."""
     scripted, native = widgets.six_differences(lab, choice="clock").recording["executors"]
@@ -121,6 +132,9 @@ def test_on_the_embedded_server_the_rights_are_the_verbs_alone(lab: emqlab.Lab) 
         "Only a real server runs a script for a limited user: try this on Valkey."
     ]
     assert native["reply"] == {"error": "NOPERM No permissions to access a key"}
+    assert [frame["note"] for frame in native["frames"]][-1] == (
+        "Refused: this user may not open the key that comes next. Nothing was written."
+    )
 
 
 def test_a_second_client_is_no_part_of_the_case_on_show(lab: emqlab.Lab) -> None:
@@ -193,6 +207,17 @@ def test_the_instrument_shows_the_changed_file_beside_the_labs_own(lab: emqlab.L
     assert "EXISTS" in stage.sources["scripted"]["text"]
     stage.choice = {"defect": "bad-row"}
     assert stage.sources["changed"]["name"] == "stalled_check.py, changed"
+
+
+def test_a_row_of_another_type_is_not_told_as_a_ghost(lab: emqlab.Lab) -> None:
+    """A verb that passes over it where it should refuse: what the row is, and that the call goes on."""
+    changed, _, native = widgets.instrument(lab, choice="bad-row").recording["executors"]
+    notes = {frame["step"]: frame["note"] for frame in changed["frames"] if frame.get("note")}
+    assert notes["type"] == "A string, not a hash: the call goes on."
+    assert notes["reply"] == "Answers two empty lists: a row that is a string is listed nowhere."
+    assert [f["note"] for f in native["frames"] if f["step"] == "type"] == [
+        "A string, not a hash: the call is refused as a whole."
+    ]
 
 
 def test_what_was_changed_and_how_soon_it_was_seen_is_said_in_every_form(lab: emqlab.Lab) -> None:

@@ -77,6 +77,27 @@ def test_each_history_on_offer_is_asked_about_under_each_cap(lab: emqlab.Lab, na
         assert {str(number) for number in differs} <= set(stage.divergences)
 
 
+def test_numbers_that_columns_name_are_listed_in_order(lab: emqlab.Lab) -> None:
+    """Each column has its own where the tokens part, and the last one's may come between the first one's."""
+    choice = {"moves": "claim requeue claim lapse claim fail", "max_attempts": "2"}
+    stage = widgets.two_budgets(lab, choice=choice, predict=False)
+    own = [one.get("differs") for one in (stage.recording["case"], stage.recording["executors"][1])]
+    assert own == [[8, 21], [8, 9, 21]]
+    assert [number for number, _ in stage._shown().differs] == [8, 9, 21]
+
+
+def test_where_a_move_promotes_the_question_says_so(lab: emqlab.Lab) -> None:
+    """A failure and a delay do, which is folded away; a lapse does not."""
+    asked = {}
+    for name in ("fails", "crashes"):
+        stage = widgets.two_budgets(lab, choice={"moves": history.HISTORIES[name], "max_attempts": "3"})
+        asked[name] = [one["ask"] for one in stage.predict or ()][1]
+    assert asked == {
+        "fails": "Where is the job after the verbs, with what is due promoted?",
+        "crashes": "Where is the job after the verbs?",
+    }
+
+
 def test_a_history_of_ones_own_is_shown_as_it_grows(lab: emqlab.Lab) -> None:
     """Nothing is asked, not even about none; whatever it shows has its sentence."""
     stage, draw = widgets.two_budgets(lab), random.Random(3)

@@ -1146,7 +1146,7 @@ function render({ model, el }) {
     return Object.entries(rec.change ?? {}).map(([when, line]) => h("span", { class: "change" }, when, " ", line ? h("code", {}, line) : h("i", {}, "no such line")));
   }
   function aboutCase(n) {
-    const div = model.get("divergences") ?? {}, d = rec.differs ?? [...new Set([rec.case, ...rec.executors].flatMap((x) => x?.differs ?? []))];
+    const div = model.get("divergences") ?? {}, d = [...(rec.differs ?? new Set([rec.case, ...rec.executors].flatMap((x) => x?.differs ?? [])))].sort((a, b) => a - b);
     const none = n > 1 && model.get("view") !== "workers" ? undeclared() : rec.case?.about ?? "";
     const told = [rec.about ?? (d.length ? null : none)].filter(Boolean).map((text) => h("span", {}, text));
     about.replaceChildren(...(held ? [] : [...told, ...changeLines(rec), ...d.map((k) => h("span", {}, h("b", {}, `≠ ${k}`), ` ${div[k] ?? ""}`))]));

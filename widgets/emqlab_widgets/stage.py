@@ -162,8 +162,8 @@ class Stage(anywidget.AnyWidget):
 
     def _shown(self) -> twin.Shown:
         ran = [self.recording.get("case") or {}, *self.recording["executors"]]
-        shown = dict.fromkeys(number for one in ran for number in one.get("differs") or ())
-        differs: Sequence[int] = self.recording.get("differs", tuple(shown))
+        shown = {number for one in ran for number in one.get("differs") or ()}
+        differs: Sequence[int] = sorted(self.recording.get("differs", shown))
         return twin.Shown(
             title=self.title,
             question=self.question,

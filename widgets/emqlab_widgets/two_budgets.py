@@ -87,8 +87,11 @@ def _questions(choice: Choice) -> list[Question]:
     if choice["moves"] not in HISTORIES.values():
         return []
     places = ("pending", "active", "dead")
+    # What a move sends beside its name is folded away, and one can't be expected to guess that it promotes.
+    due = {"fail", "delay"} & set(moves_of(choice["moves"]))
+    end = ", with what is due promoted?" if due else "?"
     return [
-        Question("Where is the job after the scripts?", "scripted/place", places),
-        Question("Where is the job after the verbs?", "native/place", places),
+        Question(f"Where is the job after the scripts{end}", "scripted/place", places),
+        Question(f"Where is the job after the verbs{end}", "native/place", places),
         Question("What does failures hold after the verbs?", "native/value/failures", ("absent", "1", "2", "3")),
     ]

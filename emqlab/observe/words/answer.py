@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from emqlab.native.texts import WRONGTYPE
-from emqlab.observe.words.entry import At, in_hand, listed, quoted, short
+from emqlab.observe.words.entry import At, in_hand, listed, quoted, short, shown
 from emqlab.replies import ErrorReply, NotSent
 
 ANSWER = "the answer"
@@ -66,6 +66,13 @@ def _stale(at: At) -> str:
     return f"Refused: presented {quoted(presented)}, the row says {quoted(stored)}."
 
 
+def _forbidden(at: At) -> str:
+    """A verb opens each key that it derives before it asks for it; of one that it may not, no command tells."""
+    if at.native and at.told and not isinstance(at.told[-1].reply, ErrorReply):
+        return "Refused: this user may not open the key that comes next."
+    return "Refused: this user may not do that."
+
+
 _WHY: dict[str, Callable[[At], str]] = {
     "EMQSTALE job gone": lambda at: f"Refused: {at.job} has no attempts, so nobody holds it.",
     "EMQSTALE": _stale,
@@ -75,7 +82,7 @@ _WHY: dict[str, Callable[[At], str]] = {
     "EMQFLOW": lambda at: "Refused: native verbs serve flat rows.",
     "EMQKIND": lambda at: "Refused: a job's id begins with JOB.",
     "EMQFENCE": lambda at: "Refused: another version is in force.",
-    "NOPERM": lambda at: "Refused: this user may not do that.",
+    "NOPERM": _forbidden,
     "OOM": lambda at: "Refused: the server is short of memory.",
 }
 
@@ -187,8 +194,15 @@ def _sweep(at: At) -> str:
         exempt = at.native and at.said(b"HGET", b"stalled") is None and not _counted(at)
         return f"Answers: {'exempt, ' if exempt else ''}{listed(recovered)} listed as recovered."
     if at.wrote:
-        return "Answers two empty lists: a ghost is listed nowhere."
+        return f"Answers two empty lists: {_passed_over(at)} is listed nowhere."
     return "Answers two empty lists: no lease has run out."
+
+
+def _passed_over(at: At) -> str:
+    """What a sweep took out and did not list: a ghost, or a row that a changed verb took for one."""
+    kinds = [one.reply for one in at.told if one.command[:1] == (b"TYPE",) and b"}:job:" in one.command[1]]
+    odd = [kind for kind in kinds if kind not in (b"none", b"hash")]
+    return f"a row that is a {shown(odd[0])}" if odd else "a ghost"
 
 
 def _counted(at: At) -> bool:

@@ -95,6 +95,8 @@ def leaves(at: At) -> str:
     return f"{at.job} leaves active."
 
 
+#: The same order, whoever gives it: a failure that spends the budget, or a sweep.
+DEAD: Row = ("write ZADD dead", "dead", "lay it aside", lambda at: f"{at.job} is a dead letter now.")
 GUARD: Row = (
     "guard",
     "guard",

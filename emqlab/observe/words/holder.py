@@ -1,6 +1,7 @@
 """The words of the holder's verbs: complete, fail, delay, requeue, extend, extends."""
 
 from emqlab.observe.words.common import (
+    DEAD,
     GUARD,
     HOLDER,
     PUT_BACK,
@@ -115,7 +116,6 @@ def _due(at: At) -> str:
     return f"{at.job} is due in {at.ahead()}."
 
 
-_DEAD: Row = ("write ZADD dead", "dead", "lay it aside", lambda at: f"{at.job} is a dead letter now.")
 _DUE: Row = ("write ZADD schedule", "due", "set when it is due", _due)
 _FAILED: Row = ("write HINCRBY metrics:failed.count", "metric", "count the failure", metric)
 _TAKES_DUE: Row = ("read TYPE schedule", "sound1", "will it hold?", holds)
@@ -132,7 +132,7 @@ _FAIL = joined(
             ("write HSET row.last_error", "why", "say why", "The reported failure goes on the row."),
             READ_TIME,
             ("write HSET row.state", "state", SAY_WHERE, _scripted_state),
-            _DEAD,
+            DEAD,
             _FAILED,
             _DUE,
         ],
@@ -149,7 +149,7 @@ _FAIL = joined(
             READ_CLOCK,
             LEAVE,
             ("write HSET row.last_error", "state", SAY_WHERE, _native_state),
-            _DEAD,
+            DEAD,
             _FAILED,
             _DUE,
         ],

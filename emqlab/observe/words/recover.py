@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from emqlab.observe.words.common import (
+    DEAD,
     GUARD,
     LEAVE,
     PUT_BACK,
@@ -45,11 +46,16 @@ def _leaves_last(at: At) -> str:
 def _member_kind(at: At) -> str:
     if at.reply == b"hash":
         return "A hash, as it should be."
-    return "No row: a ghost." if at.reply == b"none" else f"A {shown(at.reply)}: the whole call is refused."
+    if at.reply == b"none":
+        return "No row: a ghost."
+    # A changed verb may go on where the lab's own refuses.
+    return f"A {shown(at.reply)}, not a hash: the call {'goes on' if at.then else 'is refused as a whole'}."
 
 
 def _member_group(at: At) -> str:
-    return group(at) if at.reply is None else "A lane row: the whole call is refused."
+    if at.reply is None:
+        return group(at)
+    return f"A lane row: the call {'goes on' if at.then else 'is refused as a whole'}."
 
 
 def _in_line(at: At) -> str:
@@ -164,7 +170,6 @@ def _exempt_state(at: At) -> str:
     return f"stalled is neither read nor written.{kept}"
 
 
-_DEAD: Row = ("write ZADD dead", "back", PUT_BACK, lambda at: f"{at.job} goes into dead.")
 _FAILED: Row = ("write HINCRBY metrics:failed.count", "metric", "count the failure", metric)
 
 _SWEEP = joined(
@@ -179,7 +184,7 @@ _SWEEP = joined(
             ("write HINCRBY row.stalled", "count", "count the stall", _counted),
             ("write HSET row.state", "state", SAY_WHERE, _swept_state),
             ("write HSET row.last_error", "why", "say why", "The reason goes on the row: stalled."),
-            _DEAD,
+            DEAD,
             _FAILED,
             _BACK,
             _BACK_IN_LANE,
@@ -204,7 +209,7 @@ _SWEEP = joined(
             _BACK,
             ("write HSET row.state", "state", SAY_WHERE, _exempt_state),
             ("write HSET row.stalled", "state", SAY_WHERE, _swept_natively),
-            _DEAD,
+            DEAD,
             _FAILED,
         ],
     ),

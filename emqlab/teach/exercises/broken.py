@@ -45,11 +45,9 @@ def broken(lab: Lab, answer: Any) -> Verdict:
         if strayed is not None:
             return strayed
         passed, refused, tried = _let_through(lab, changed, copy, verbs)
-    if passed is not None:
-        return _judged(copy, passed, hunt(copy))
-    passed, found = _hunted(copy)
-    if passed is not None:
-        return _judged(copy, passed, found)
+    caught, found = _hunted(copy)
+    if passed is not None or caught is not None:
+        return _judged(copy, passed, caught, found)
     assert refused is not None
     why = (
         f"The happy path holds, and so does the fence, as far as it was tried: of {len(tried)} tokens that are not "
@@ -59,12 +57,24 @@ def broken(lab: Lab, answer: Any) -> Verdict:
     return told_of(lab, refused, why, "a token taken")
 
 
-def _judged(copy: Copy, passed: Passed, found: Hunt) -> Verdict:
-    """What is said of a copy that lets a token past: solved, if the instrument has seen something."""
-    through = f"Token {passed.token} gets past your {copy.file}, on a row whose attempts is {passed.attempts}."
-    if found.trial is None:
+def _judged(copy: Copy, passed: Passed | None, caught: Passed | None, found: Hunt) -> Verdict:
+    """What is said of a copy that lets a token past: solved, if the instrument has seen one taken as well.
+
+    ``passed`` is a token of the exercise's own rows, ``caught`` the instrument's in the hunt ``found``.
+    """
+    one = passed or caught
+    assert one is not None
+    through = f"Token {one.token} gets past your {copy.file}, on a row whose attempts is {one.attempts}."
+    if caught is not None:
+        as_well = "" if caught == one else f" There it was token {caught.token}, and attempts {caught.attempts}."
+        return yes(f"{through} {hunt_told(found)}{as_well}")
+    if found.other is None:
         return no(f"{through} {hunt_told(found)} Break it so that it shows more often.", field="instrument")
-    return yes(f"{through} {hunt_told(found)}")
+    return no(
+        f"{through} In {cases(found.tried)} the instrument saw no token taken, only that your copy breaks off or goes "
+        f"wrong in another way. {hunt_told(found.other)} Break it so that a token is seen to be taken.",
+        field="instrument",
+    )
 
 
 def _let_through(
