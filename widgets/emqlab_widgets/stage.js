@@ -1191,10 +1191,12 @@ function render({ model, el }) {
       const link = h("button", { type: "button", title: "Copies a code that opens this file at the line of this step.", onclick: () => copyCode(`${rec.code}@${i}:${e.name}`, out) }, "Link to this line");
       const fig = h("figure", { "data-ex": e.name }, h("figcaption", {}, name, link, out), pre);
       fig.files = [src[e.name]].flat();
+      const made = new Map(); // a file's lines are made once: a run may go back and forth between files
       fig.show = (file) => {
         if (fig.file === file) return;
         fig.file = file; name.textContent = file.name; pre.setAttribute("aria-label", file.name); pre.scrollTop = 0;
-        pre.replaceChildren(...file.text.replace(/\n$/, "").split("\n").map((t, k) => h("span", { class: "ln", "data-ex": e.name, "data-ln": k + 1 }, `${t}\n`)));
+        if (!made.has(file)) made.set(file, file.text.replace(/\n$/, "").split("\n").map((t, k) => h("span", { class: "ln", "data-ex": e.name, "data-ln": k + 1 }, `${t}\n`)));
+        pre.replaceChildren(...made.get(file));
       };
       return fig;
     })));
