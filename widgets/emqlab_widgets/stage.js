@@ -1186,7 +1186,7 @@ function render({ model, el }) {
   function sources() {
     const src = model.get("sources") ?? {}, shown = rec.executors.filter((e) => src[e.name]);
     if (!shown.length) return null;
-    return h("details", { class: "src", ontoggle: () => follow() }, h("summary", {}, "Show what ran"), h("div", { class: "pair" }, shown.map((e) => {
+    return h("details", { class: "src", ontoggle: () => { files(); follow(); } }, h("summary", {}, "Show what ran"), h("div", { class: "pair" }, shown.map((e) => {
       const out = h("output", { class: "took" }), name = h("code"), pre = h("pre", { tabindex: 0 });
       const link = h("button", { type: "button", title: "Copies a code that opens this file at the line of this step.", onclick: () => copyCode(`${rec.code}@${i}:${e.name}`, out) }, "Link to this line");
       const fig = h("figure", { "data-ex": e.name }, h("figcaption", {}, name, link, out), pre);
@@ -1203,9 +1203,11 @@ function render({ model, el }) {
   }
   /** In each figure the file of this step, or of the last one that ran a file; before the first, the file that will run. */
   function files() {
-    root.querySelectorAll(".src figure").forEach((fig) => {
+    // Folded, nobody reads them, and hundreds of lines cost half of a step.
+    root.querySelectorAll(".src[open] figure").forEach((fig) => {
       const ms = all[rec.executors.findIndex((x) => x.name === fig.dataset.ex)], of = (m) => fig.files.find((f) => f.name === fileOf(m.frame));
       fig.show(fig.files.length === 1 ? fig.files[0] : ms.slice(0, i + 1).map(of).findLast(Boolean) ?? ms.map(of).find(Boolean) ?? fig.files[0]);
+      fig.querySelectorAll(".ln").forEach((n) => n.classList.toggle("here", ms[i].frame?.line === +n.dataset.ln));
     });
   }
   /** What a code with an executor asked for: the file unfolded, its figure in sight. */
@@ -1261,7 +1263,6 @@ function render({ model, el }) {
       k === i - 1 ? b.setAttribute("aria-current", "step") : b.removeAttribute("aria-current");
     });
     files();
-    root.querySelectorAll(".ln").forEach((n) => { const e = rec.executors.findIndex((x) => x.name === n.dataset.ex); n.classList.toggle("here", all[e][i].frame?.line === +n.dataset.ln); });
     follow();
     twinTable(word); everyTable(word);
     draw();
