@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from emqlab.observe.case import EXECUTORS
 from emqlab.observe.case_reader import parse_case
-from emqlab.observe.recording import CannotRecord
-from emqlab.observe.run import Skipped
 from emqlab.teach.cases import steps as cases
+from emqlab.teach.tokens import handed_out
 
 if TYPE_CHECKING:
     from emqlab.lab import Lab
@@ -119,13 +118,8 @@ def _steps(move: str, token: int, max_attempts: int) -> Iterator[cases.StepJson]
 
 def _answered(lab: "Lab", when: list[cases.StepJson], executor: str) -> int:
     """The token of the last claim that a run of ``when`` answered with a job."""
-    run = lab.run(_source("budgets/so-far", when), executor=executor, traced=False)  # type: ignore[arg-type]
-    if isinstance(run, Skipped):
-        raise CannotRecord(f"this history can't be run: {run.why}")
-    verbs = (step["verb"] for step in when if "verb" in step)
-    claims = [reply for verb, reply in zip(verbs, run.replies, strict=True) if verb == "claim"]
-    tokens = [reply[2] for reply in claims if isinstance(reply, list) and reply]
-    return int(tokens[-1]) if tokens else NO_TOKEN
+    found = handed_out(lab, executor, _source("budgets/so-far", when), "this history")
+    return next((token for token in reversed(found) if token is not None), NO_TOKEN)
 
 
 def _source(name: str, when: list[cases.StepJson], about: str = "") -> cases.CaseJson:

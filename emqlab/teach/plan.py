@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from emqlab.observe.case_reader import parse_case
-from emqlab.observe.recording import CannotRecord, Column, record, standing
-from emqlab.observe.run import Skipped
+from emqlab.observe.recording import Column, record, standing
 from emqlab.observe.workers import Deed, retold, when_of
 from emqlab.teach.cases.steps import JOB, QUEUE, WAITING, claim, complete, sweep
+from emqlab.teach.tokens import handed_out
 
 if TYPE_CHECKING:
     from emqlab.lab import Lab
@@ -181,7 +181,7 @@ def _deeds(lab: Lab, executor: str, plan: Sequence[Event], lease_ms: int, max_st
     tokens: list[int | None] = list(range(1, len(claims) + 1))
     for settled in range(1, len(claims) + 1):
         deeds = _presenting(plan, lease_ms, max_stalled, dict(zip(claims, tokens, strict=True)))
-        found = _handed_out(lab, executor, _case(plan, lease_ms, max_stalled, when_of(deeds)))
+        found = handed_out(lab, executor, _case(plan, lease_ms, max_stalled, when_of(deeds)), "this plan")
         if found == tokens:
             break
         tokens = [*found[:settled], *tokens[settled:]]
@@ -206,16 +206,6 @@ def _presenting(plan: Sequence[Event], lease_ms: int, max_stalled: int, tokens: 
             note = f"Worker {event.by} falls silent: a long pause, or a lost network. Nobody notices."
         deeds.append(Deed(event.kind, KINDS[event.kind], event.by, event.at_ms, step, note))
     return deeds
-
-
-def _handed_out(lab: Lab, executor: Any, case: Mapping[str, Any]) -> list[int | None]:
-    """The token that each claim of a run handed out, in order; None where it got nothing."""
-    run = lab.run(dict(case), executor=executor, traced=False)
-    if isinstance(run, Skipped):
-        raise CannotRecord(f"{run.case.name}: {run.why}")
-    verbs = [step.verb for step in run.case.when if step.verb is not None]
-    replies = [reply for verb, reply in zip(verbs, run.replies, strict=True) if verb == "claim"]
-    return [int(reply[2]) if isinstance(reply, list | tuple) and reply else None for reply in replies]
 
 
 def _axis(plan: Sequence[Event], lease_ms: int) -> tuple[int, int]:

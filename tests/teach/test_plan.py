@@ -14,6 +14,7 @@ from emqlab.observe.recording import CannotRecord
 from emqlab.observe.workers import Deed, retold, when_of
 from emqlab.teach import plan
 from emqlab.teach.cases import complete
+from emqlab.teach.tokens import handed_out
 
 STALE = {"error": "EMQSTALE complete token mismatch"}
 DONE, NOTHING = {"ok": 1}, None
@@ -146,9 +147,10 @@ def test_a_column_that_was_told_another_token_has_a_case_of_its_own(
 ) -> None:
     """Each executor is asked for the tokens that it hands out; only where they part is there a second ``when``."""
     assert [executor.get("when") for executor in plan.recorded(lab, plan.parse(TEXT), 6_000)["executors"]] == [None] * 2
-    handed_out = plan._handed_out
     monkeypatch.setattr(
-        plan, "_handed_out", lambda lab, name, case: handed_out(lab, name, case) if name == "scripted" else [None]
+        plan,
+        "handed_out",
+        lambda lab, name, case, what: handed_out(lab, name, case, what) if name == "scripted" else [None],
     )
     parted = plan.recorded(lab, plan.parse("A-claims@0 A-completes@1"), 6_000)
     assert [executor.get("when") for executor in parted["executors"]] == [
